@@ -22,7 +22,7 @@ from math import prod
 from pathlib import Path, PurePosixPath
 from string import digits
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
 _MOST_KEYS, _FEWEST = 20, 3
 _MISSING = {"na", "n/a", "null", "none"}
+_DECIMAL_COMMA = re.compile(r"(?:^[+-]?\d+,\d+(?=[;\t])|[;\t]\s*[+-]?\d+,\d+)(?:[eE][+-]?\d+)?\s*(?:[;\t]|$)")
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES, _BLOCK_BYTES = 8, 8, 16 << 20
@@ -63,7 +64,9 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, or larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed.
     """
-    expected, open_format = _FORMATS.get(path.suffix.lower(), ("a PyTorch file", _unknown))
+    expected, open_format = _FORMATS.get(
+        path.suffix.lower(), ("a file of another format", lambda path, key, files: refuse_unread(path, key))
+    )
     with reading(path, expected), contextlib.ExitStack() as files:
         yield open_format(path, key, files)
 
@@ -129,6 +132,10 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
         If a column of words or labels is next to others, only an id is in a line, a line 0, 1, ..., n - 1 may be a
         header or a row, or a column may be none of numbers: one that counts the rows, or has another name than others.
     """
+    if any(map(_DECIMAL_COMMA.search, lines[: text.EXAMINED])):
+        to, command = f"{path.stem}_points.csv", r"tr ',;\t' '.,,'"
+        how = f"{command} < {shlex.quote(str(path))} > {shlex.quote(to)}"
+        raise ProtocolError(f"{path}: decimal commas. Write points and separate the fields by commas: {how}")
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
     rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
@@ -436,17 +443,37 @@ def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
 # PyTorch and others
 
 
-def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
-    if path.suffix.lower() not in (".pt", ".pth"):
+_TORCH = "torch.load({file}, map_location='cpu', weights_only=True){key}.detach().numpy()"
+_FAISS = "import faiss, numpy; i = faiss.read_index({file}); numpy.save({to}, i.reconstruct_n(0, i.ntotal))"
+_CONVERSIONS = {
+    **dict.fromkeys((".pt", ".pth"), f"import numpy, torch; numpy.save({{to}}, {_TORCH})"),
+    **dict.fromkeys((".faiss", ".index"), _FAISS),
+    ".parquet": "import pandas; pandas.read_parquet({file}).to_csv({to}, index=False)",
+    ".feather": "import pandas; pandas.read_feather({file}).to_csv({to}, index=False)",
+    ".json": "import json, numpy, pathlib; numpy.save({to}, json.loads(pathlib.Path({file}).read_text()))",
+}
+"""The Python code that converts a file of another format into one that is read, by extension."""
+_PICKLES = (".pkl", ".pickle", ".joblib")
+UNREAD = frozenset([*_CONVERSIONS, *_PICKLES])
+"""The extensions of formats that are not read, but can be converted."""
+
+
+def refuse_unread(path: Path, key: str | None = None) -> NoReturn:
+    """Raise ProtocolError for a format that is not read, with the way to convert it if there is one."""
+    suffix = path.suffix.lower()
+    if suffix in _PICKLES:
+        how = f"Save the array where it was made: numpy.save({path.stem + '.npy'!r}, array)"
+        raise ProtocolError(f"{path}: pickles are not read, because they can run code. {how}.")
+    if suffix not in _CONVERSIONS:
         raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {', '.join(sorted(EXTENSIONS))}.")
-    target, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
-    code = (
-        f"import numpy, torch; numpy.save({str(path.with_name(target))!r}, "
-        f'torch.load({str(path)!r}, map_location="cpu", weights_only=True){index}.detach().numpy())'
-    )
-    several = "" if key else f" If it contains several tensors, name one as {path.name}:KEY."
-    raise ProtocolError(f"{path}: PyTorch files are not read.{several} Convert it: python -c {shlex.quote(code)}")
+    code = _CONVERSIONS[suffix]
+    target = f"{path.stem}_{key}" if key else path.stem
+    to = path.with_name(target + (".csv" if "to_csv" in code else ".npy"))
+    code = code.format(file=repr(str(path)), to=repr(str(to)), key=f"[{key!r}]" if key else "")
+    quoted = shlex.quote(code) if set('"$`\\') & {*code} else f'"{code}"'
+    several = f" If it contains several tensors, name one as {path.name}:KEY." * ("torch" in code and not key)
+    kind = "PyTorch files" if "torch" in code else f"{suffix} files"
+    raise ProtocolError(f"{path}: {kind} are not read.{several} Convert it: python -c {quoted}")
 
 
 _Open = Callable[[Path, str | None, contextlib.ExitStack], Opened]

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import message_of
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -253,6 +254,18 @@ REFUSED = [
     ("empty.npy", "the file is empty"),
     ("x" * 300 + ".npy", r"can't be read as an .npy file \(File name too long"),
     ("codes", r"unknown extension ''\."),
+    ("q.pkl", r"q\.pkl: pickles are not read, because they can run code\. Save .*: numpy\.save\('q\.npy', array\)"),
+    ("q.joblib", r"q\.joblib: pickles are not read"),
+    ("q.index", r"q.index: .index files are not read\. Convert it: python -c .*faiss\.read_index\('.*q\.index'\)"),
+    (
+        "q.parquet",
+        r"q.parquet: .parquet files are not read\. Convert it: python -c .*to_csv\('.*q\.csv', index=False\)",
+    ),
+    (
+        "comma.csv",
+        r"comma\.csv: decimal commas\. Write points .*: tr ',;.t' '\.,,' < .*comma\.csv > comma_points\.csv$",
+    ),
+    ("comma.txt", r"comma\.txt: decimal commas\. Write points"),
 ]
 
 
@@ -264,8 +277,12 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         file.create_group("group")
     (tmp_path / "folder.npy").mkdir()
     texts = {"ragged.csv": "1,2\n3\n", "words.csv": "1,2\na,b\n", "blank.csv": "\n\n", "empty.npy": "", "codes": "1"}
+    texts |= dict.fromkeys(["q.pkl", "q.joblib", "q.index", "q.parquet", "q.json"], "[[0, 1]]")
+    texts |= {"comma.csv": "id;f0\na;1\nb;1,5\n", "comma.txt": "0,5\t1,25\n"}
     for name, content in texts.items():
         (tmp_path / name).write_text(content)
+    exec(re.search('python -c "(.*)"', message_of(read_array, tmp_path / "q.json"))[1])
+    np.testing.assert_array_equal(read_array(tmp_path / "q.npy"), [[0, 1]])
     for name, message in REFUSED:
         refused(tmp_path / name, message)
     (tmp_path / "lists.txt").write_text("1\n0.5\n")
