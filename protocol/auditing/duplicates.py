@@ -107,7 +107,8 @@ class Proposals(Shown):
             partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]
             rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
         table = Table("proposals", "", ("rank", "query", "database", "score", "further"), rows)
-        return ["\n".join([*self.about, totals]), *[table] * bool(rows)]
+        more = [f"and {len(self) - _SHOWN:,} more; --csv or to_csv writes all"] * (len(self) > _SHOWN)
+        return ["\n".join([*self.about, totals]), *[table] * bool(rows), *more]
 
 
 @suggesting

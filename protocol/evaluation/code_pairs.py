@@ -16,6 +16,7 @@ from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_and_key, read_stored
+from protocol.inputs.columns import BITS, HEX, IN_COLUMNS, MARK, NOT_DECIMAL, read_columns
 from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT, below_header
 from protocol.inputs.validation import is_integer
@@ -25,9 +26,6 @@ BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
 _SURE = 64
 """If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
-_BITS, _HEX, _MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2,}"), re.compile(r"[\s,;]+")
-_NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
-_IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
 _LETTER = re.compile("[a-fA-F]")
 _ROLES = ("query codes", "database codes")
 
@@ -42,8 +40,8 @@ class Codes:
         The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; strings (n,) of
         0 and 1 or of hexadecimal digits; packed integers 0..255 (n, ceil(n_bits / 8)) or one integer for each item
         (n,), which require `n_bits`; or, with `binarize`, real values (n, n_bits). The first bit of strings and of
-        integers has the highest weight. Text may have more columns after strings, such as labels; ``F.csv:COLUMN`` is
-        a column of strings.
+        integers has the highest weight. Text may have more columns than strings, such as ids and labels;
+        ``F.csv:COLUMN`` is a column of strings.
     n_bits : int, optional
         The code length; the number of columns if None.
     bit_order : {"little", "big", "big-128"}, default="little"
@@ -266,7 +264,7 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
     path, column = path_and_key(values) if is_file(values) else (Path(), None)
     if path.suffix.lower() in TEXT:
-        words = [row[0] for row in read_table(path, name, column).rows] if column else _first_words(path)
+        words = [row[0] for row in read_table(path, name, column).rows] if column else _words(path)
     else:
         values = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
@@ -274,20 +272,29 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     return numbers_from(values, name) if bits is None else bits
 
 
-def _first_words(path: Path) -> list[str]:
-    """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
+def _words(path: Path) -> Sequence[str]:
+    """Return the codes in a text, of its only column that has some, or of its first one.
+
+    There are none if they are, for example, numbers from 0 to 255 in columns.
+    """
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
-    words = [_MARK.split(line, 1)[0] for line in lines]
-    if not all(map(_HEX.fullmatch, words)) or _are_names(path, lines[0], words[1:]):
+    fields = MARK.split(lines[-1].replace('"', "")) if lines else []
+    if len(fields) > 1 and any(map(HEX.fullmatch, fields)):
+        columns = read_columns(path)
+        if columns.codes:
+            text.INPUTS.info("%s: %s", path, columns.description)
+            return columns.codes
+    words = [MARK.split(line, 1)[0] for line in lines]
+    if not all(map(HEX.fullmatch, words)) or _are_names(path, lines[0], words[1:]):
         lines, _ = below_header(path, lines)
-        words = [_MARK.split(line, 1)[0] for line in lines]
-    return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
+        words = [MARK.split(line, 1)[0] for line in lines]
+    return words if words == lines or any(map(IN_COLUMNS.search, words)) else []
 
 
 def _are_names(path: Path, line: str, words: Sequence[str]) -> bool:
     """Return whether a line is b0, b1, ... above decimal numbers; raise ProtocolError if it may be another header."""
-    names = _MARK.split(line)
-    if not words or not _LETTER.search(names[0]) or any(map(_NOT_DECIMAL.search, words)):
+    names = MARK.split(line)
+    if not words or not _LETTER.search(names[0]) or any(map(NOT_DECIMAL.search, words)):
         return False
     if len(names) == 1 or len({name.rstrip(digits) for name in names}) > 1:
         unclear = f"{path}: the first line {line[:60]!r} may be a header or a hexadecimal code."
@@ -297,8 +304,8 @@ def _are_names(path: Path, line: str, words: Sequence[str]) -> bool:
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
     """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for decimal numbers and others."""
-    are_bits, may_be_hex = all(map(_BITS.fullmatch, words)), all(map(_HEX.fullmatch, words))
-    is_hex = may_be_hex and not are_bits and any(map(_NOT_DECIMAL.search, words))
+    are_bits, may_be_hex = all(map(BITS.fullmatch, words)), all(map(HEX.fullmatch, words))
+    is_hex = may_be_hex and not are_bits and any(map(NOT_DECIMAL.search, words))
     if may_be_hex and not is_hex and {4 * len(word) for word in words} == {n_bits}:
         unclear = f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits."
         raise ProtocolError(f"{unclear} Write 0x before hexadecimal codes, or save others as .npy.")

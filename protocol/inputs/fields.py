@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs import text
+from protocol.inputs import formats, text
 from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_key, read_stored
 from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
 
@@ -115,6 +115,8 @@ def read_source(values: Any, name: str, *, form: str = "", n_items: int | None =
         path, key = path_and_key(values)
         if path.suffix.lower() == ".json":
             raise ProtocolError(f"{path}: JSON is not read as a list. Write one item per line, or a .csv file.")
+        if path.suffix.lower() in formats.UNREAD:
+            formats.refuse_unread(path, key)
         if path.suffix.lower() not in ARRAYS:
             return read_table(path, name, key, form, n_items)
         values = read_stored(values)

@@ -16,11 +16,13 @@ import re
 import shlex
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
+from string import digits
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +36,9 @@ TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
 BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
-_MOST_KEYS = 20
+_MOST_KEYS, _FEWEST = 20, 3
 _MISSING = {"na", "n/a", "null", "none"}
+_DECIMAL_COMMA = re.compile(r"(?:^[+-]?\d+,\d+(?=[;\t])|[;\t]\s*[+-]?\d+,\d+)(?:[eE][+-]?\d+)?\s*(?:[;\t]|$)")
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES, _BLOCK_BYTES = 8, 8, 16 << 20
@@ -63,7 +66,9 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, or larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed.
     """
-    expected, open_format = _FORMATS.get(path.suffix.lower(), ("a PyTorch file", _unknown))
+    expected, open_format = _FORMATS.get(
+        path.suffix.lower(), ("a file of another format", lambda path, key, files: refuse_unread(path, key))
+    )
     with reading(path, expected), contextlib.ExitStack() as files:
         yield open_format(path, key, files)
 
@@ -128,18 +133,23 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     Raises
     ------
     ProtocolError
-        If a column of words or labels is next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may be a
-        header or a row.
+        If a column of words or labels is next to others, only an id is in a line, a line 0, 1, ..., n - 1 may be a
+        header or a row, or a column may be none of numbers: one that counts the rows, or has another name than others.
     """
+    if any(map(_DECIMAL_COMMA.search, lines[: text.EXAMINED])):
+        to, command = f"{path.stem}_points.csv", r"tr ',;\t' '.,,'"
+        how = f"{command} < {shlex.quote(str(path))} > {shlex.quote(to)}"
+        raise ProtocolError(f"{path}: decimal commas. Write points and separate the fields by commas: {how}")
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
     rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
     are_names = _are_names(path, names, rest)
-    has_ids = are_names and names[0] in {"", *text.ID_COLUMNS}
+    has_ids = are_names and (names[0] in {"", *text.ID_COLUMNS} or (text.is_id_name(names[0]) and _are_ids(rest)))
     words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
     labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
     if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
         raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
+    _check_columns(path, names[has_ids:] if are_names else [], rest if are_names else [names, *rest], has_ids)
     if not are_names:
         return lines, []
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
@@ -151,10 +161,46 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     return [row[-1] for row in rows], ids
 
 
+def _are_ids(rows: list[list[str]]) -> bool:
+    """Return whether the first fields are words or whole numbers, none of which is repeated."""
+    firsts = [row[0] for row in rows]
+    return len({*firsts}) == len(firsts) and not any(map(_is_fraction, firsts)) and min(map(len, rows)) > 1
+
+
+def _is_fraction(field: str) -> bool:
+    return text.is_number(field) and not float(field).is_integer()
+
+
+def _check_columns(path: Path, names: list[str], rows: list[list[str]], has_ids: bool) -> None:
+    """Raise ProtocolError if the first column counts the rows, or some names of columns are not numbered like most."""
+    stems = Counter(name.rstrip(digits) for name in names if name[-1:].isdecimal())
+    stem, n_numbered = stems.most_common(1)[0] if stems else ("", 0)
+    columns = list(zip(*rows, strict=False))
+    are_fractions = [any(map(_is_fraction, column)) for column in columns]
+    is_other = [not (name.startswith(stem) and name[len(stem) :].isdecimal()) for name in names]
+    may_count = not has_ids and len(rows) >= _FEWEST and (not names or is_other[0]) and any(are_fractions[1:])
+    if may_count and _counts(columns[0]):
+        hint = f"Write a header that begins with id if it is no feature, or +{rows[0][0]} in its first row if it is one"
+        raise ProtocolError(f"{path}: the first column counts the rows, so it may be ids or a feature. {hint}.")
+    by_name = zip(names, is_other, are_fractions[has_ids:], strict=False)
+    odd = [name for name, other, has_fractions in by_name if other and not has_fractions]
+    if odd and 2 * n_numbered > len(names) > 2:
+        what = f"{', '.join(odd)[:60]} among {stem}0, {stem}1, ... may be other columns, or numbers like them"
+        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on.")
+
+
+def _counts(fields: Sequence[str]) -> bool:
+    """Return whether fields are whole numbers that ascend by one, the first of them without a sign."""
+    if not all(map(text.is_number, fields)) or any(map(_is_fraction, fields)) or fields[0].strip().startswith("+"):
+        return False
+    return bool((np.diff(np.array(fields, dtype=np.float64)) == 1).all())
+
+
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
     numbers, named = [name for n, name in enumerate(names) if n not in columns], [n for n in columns if names[n]]
-    read = f"'{path}'" if path.suffix == ".csv" else f"'{path}', sep=None, engine='python'"
+    read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
+    read += ", sep=None, engine='python'" * (path.suffix != ".csv")
     saved, without = "index=False", any(map(text.is_number, numbers)) and numbers[0] != "0"
     if without:  # a header
         read, saved = f"{read}, header=None", f"{saved}, header=False"
@@ -403,17 +449,37 @@ def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
 # PyTorch and others
 
 
-def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
-    if path.suffix.lower() not in (".pt", ".pth"):
+_TORCH = "torch.load({file}, map_location='cpu', weights_only=True){key}.detach().numpy()"
+_FAISS = "import faiss, numpy; i = faiss.read_index({file}); numpy.save({to}, i.reconstruct_n(0, i.ntotal))"
+_CONVERSIONS = {
+    **dict.fromkeys((".pt", ".pth"), f"import numpy, torch; numpy.save({{to}}, {_TORCH})"),
+    **dict.fromkeys((".faiss", ".index"), _FAISS),
+    ".parquet": "import pandas; pandas.read_parquet({file}).to_csv({to}, index=False)",
+    ".feather": "import pandas; pandas.read_feather({file}).to_csv({to}, index=False)",
+    ".json": "import json, numpy, pathlib; numpy.save({to}, json.loads(pathlib.Path({file}).read_text()))",
+}
+"""The Python code that converts a file of another format into one that is read, by extension."""
+_PICKLES = (".pkl", ".pickle", ".joblib")
+UNREAD = frozenset([*_CONVERSIONS, *_PICKLES])
+"""The extensions of formats that are not read, but can be converted."""
+
+
+def refuse_unread(path: Path, key: str | None = None) -> NoReturn:
+    """Raise ProtocolError for a format that is not read, with the way to convert it if there is one."""
+    suffix = path.suffix.lower()
+    if suffix in _PICKLES:
+        how = f"Save the array where it was made: numpy.save({path.stem + '.npy'!r}, array)"
+        raise ProtocolError(f"{path}: pickles are not read, because they can run code. {how}.")
+    if suffix not in _CONVERSIONS:
         raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {', '.join(sorted(EXTENSIONS))}.")
-    target, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
-    code = (
-        f"import numpy, torch; numpy.save({str(path.with_name(target))!r}, "
-        f'torch.load({str(path)!r}, map_location="cpu", weights_only=True){index}.detach().numpy())'
-    )
-    several = "" if key else f" If it contains several tensors, name one as {path.name}:KEY."
-    raise ProtocolError(f"{path}: PyTorch files are not read.{several} Convert it: python -c {shlex.quote(code)}")
+    code = _CONVERSIONS[suffix]
+    target = f"{path.stem}_{key}" if key else path.stem
+    to = path.with_name(target + (".csv" if "to_csv" in code else ".npy"))
+    code = code.format(file=repr(str(path)), to=repr(str(to)), key=f"[{key!r}]" if key else "")
+    quoted = shlex.quote(code) if set('"$`\\') & {*code} else f'"{code}"'
+    several = f" If it contains several tensors, name one as {path.name}:KEY." * ("torch" in code and not key)
+    kind = "PyTorch files" if "torch" in code else f"{suffix} files"
+    raise ProtocolError(f"{path}: {kind} are not read.{several} Convert it: python -c {quoted}")
 
 
 _Open = Callable[[Path, str | None, contextlib.ExitStack], Opened]

@@ -2,8 +2,10 @@
 
 import math
 import operator
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import is_file, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_stored
+from protocol.inputs.formats import TEXT
 from protocol.inputs.lists import ids_from
 from protocol.inputs.validation import rows as row_numbers
 
@@ -20,6 +23,8 @@ _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
+_AS_RUN = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
+_MARKS = re.compile(r"[\s,;]+")
 _Ids = Sequence[Mapping[str, int]]
 Number = TypeVar("Number", int, float)
 
@@ -152,9 +157,9 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     Parameters
     ----------
     values : array_like, str or Path
-        A matrix (n_queries, K), or a file of it; or ``F.run``, ``F.trec`` or a file without extension with lines
-        ``query Q0 item rank score tag``, which are sorted by score. Queries and items of a run are row numbers from 0,
-        also as q12 and d12, as this package writes them; or `ids`.
+        A matrix (n_queries, K) of row numbers, or of `ids`, or a file of it; or ``F.run``, ``F.trec`` or a file without
+        extension with lines ``query Q0 item rank score tag``, which are sorted by score. Queries and items of a run are
+        row numbers from 0, also as q12 and d12, as this package writes them; or `ids`.
     n_queries : int
     role : str, default="results"
         The name in error messages.
@@ -173,9 +178,11 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     """
     name = named(values, role)
     if not is_file(values) or Path(values).suffix.lower() not in _RUNS:
-        array = matrix_from(values, role, "K")
+        array = _of_ids(values, name, ids)
+        array = matrix_from(values, role, "K") if array is None else array
         if len(array) != n_queries:
-            raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+            hint = f" {_AS_RUN}" * (is_file(values) and array.shape[1] == 3)
+            raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.{hint}")
         return array
     rows = _ranked_rows(read_run(values), name, ids)
     if not rows:
@@ -185,6 +192,38 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     for row, found in rows.items():
         array[row, : len(found)] = found
     return array
+
+
+def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
+    """Return the row numbers of items in a matrix of ids; None if it has row numbers.
+
+    Raises
+    ------
+    ProtocolError
+        If it has ids that are not given, or numbers that may be ids or row numbers.
+    """
+    if is_file(values) and Path(values).suffix.lower() in TEXT:
+        rows = [_MARKS.split(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
+        is_header = not any(map(text.is_number, rows[0])) and all(map(text.is_number, chain(*rows[1:])))
+        rows = rows[int(is_header and len(rows) > 1) :]
+    else:
+        array = read_stored(values) if is_file(values) else as_numpy(values, name)
+        if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
+            return None
+        rows = array.astype(str).tolist()
+    words = {*chain.from_iterable(rows)} - {"-1"}
+    are_numbers, given = all(map(text.is_number, words)), ids[1] if ids else {}
+    if lacking := words - given.keys():
+        if are_numbers:
+            return None
+        raise ProtocolError(f"{name}: {min(lacking)[:60]!r} is neither a row number nor in a list of ids. {_AS_RUN}")
+    if are_numbers and any(given[word] != int(word) for word in words):
+        hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
+        raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
+    n_columns = max(map(len, rows))
+    return np.array(
+        [[given.get(word, -1) for word in row] + [-1] * (n_columns - len(row)) for row in rows], dtype=np.int64
+    )
 
 
 def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -> dict[int, list[int]]:

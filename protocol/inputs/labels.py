@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.inputs.arrays import as_integers, is_file, named, path_of
-from protocol.inputs.fields import read_table
+from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, path_of
+from protocol.inputs.columns import read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, check_distinct, read_listings
-from protocol.inputs.text import ID_COLUMNS, INPUTS
+from protocol.inputs.text import INPUTS, is_number
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
@@ -100,9 +100,8 @@ def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing
         return listing
     code_file = codes.get("file", "")
     if path_of(code_file).suffix.lower() in TEXT:
-        table = read_table(path_of(code_file), code_file)
-        ids = [row[0] for row in table.words] if ID_COLUMNS.intersection(map(str.lower, table.header[:1])) else []
-        if not set(ids).isdisjoint(listing.ids.tolist()):
+        ids = read_columns(*path_and_key(code_file)).ids
+        if not (set(ids).isdisjoint(listing.ids.tolist()) and all(map(is_number, ids))):
             INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
             return _in_order(listing, np.array(ids))
     remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"

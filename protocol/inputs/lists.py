@@ -38,6 +38,10 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
 between other marks."""
+_EMPTY = frozenset(
+    ["none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"]
+)
+"""What may be meant as the mark of an item without a label."""
 _IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
 
@@ -209,7 +213,9 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     blank = sorted({*range(table.numbers[0], table.numbers[-1])}.difference(table.numbers)) if table.numbers else []
     if table.ids is None and blank:
         lines = f"{counted(len(blank), 'blank line')} between labels (line {abridged(blank)})"
-        raise ProtocolError(f"{table.name}: {lines}. Write a label there, or delete what is blank.")
+        line = "a label" if labels is None or labels.ndim == 1 else "`;` alone" if classes else "a row without 1"
+        mark = ", and `;` between labels, for an item without one" * bool(classes)
+        raise ProtocolError(f"{table.name}: {lines}. Write {line} there{mark}, or delete what is blank.")
     n_without = 0 if labels is None or labels.ndim == 1 else int((~labels.any(axis=1)).sum())
     words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
@@ -361,6 +367,9 @@ def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...
     if len(forms) > 1:
         raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
     form = forms.pop() if forms else _form(tables, mark, words)
+    every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
+    for marker in sorted(word for word in every if word.lower() in _EMPTY):
+        INPUTS.info("%s: %r is read as a class like any other", " and ".join(table.name for table in tables), marker)
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)

@@ -36,6 +36,9 @@ LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label"
 ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
 ID_COLUMNS |= {"partition", "query", "row"}
 """Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
+_ID_NAME = re.compile(
+    r"(?:(?!class|label|categor|target|tag).*[\W_]|image|img|item|row|sample)?(?:ids?|idx|index|key)|unnamed: \d+"
+)
 EXAMINED = 1000
 """The rows by which it is decided whether the numbers above them are a header."""
 _INTEGER, _PADDED = re.compile(r"\s*[+-]?\d+\s*"), re.compile(r"\s*0\d+\s*")
@@ -102,6 +105,11 @@ def without_dot(path: str) -> str:
     return path[match.end() :] if (match := _HERE.match(path)) else path
 
 
+def is_id_name(name: str) -> bool:
+    """Return whether a header calls a column one of ids, such as ``item_id``, ``idx``, or ``Unnamed: 0`` of pandas."""
+    return name.lower() in ID_COLUMNS or _ID_NAME.fullmatch(name.lower()) is not None
+
+
 def is_number(value: str) -> bool:
     """Return whether a field is a number."""
     try:
@@ -123,7 +131,7 @@ def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | N
     >>> is_numbered(["name", "class", "0", "1"], [["a", "cat", "2", "3"]])
     True
     """
-    numbers = [*dropwhile(lambda name: name.lower() in {"", *ID_COLUMNS, *LABEL_COLUMNS}, first)]
+    numbers = [*dropwhile(lambda name: name.lower() in {"", *LABEL_COLUMNS} or is_id_name(name), first)]
     has_index = len(numbers) < len(first) and len(numbers) > (first[0] != "")
     if numbers != [*map(str, range(len(numbers)))] or len(first) not in map(len, rest[:1]) or not numbers:
         return False

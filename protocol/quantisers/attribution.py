@@ -26,6 +26,7 @@ from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
 _ROWS = 4096
+_SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Returned = tuple[Integers, Floats | None]
@@ -296,7 +297,8 @@ def attribute(
     Raises
     ------
     ProtocolError
-        If an input is unusable, or row numbers seem to count from 1: they include n_database, but not 0.
+        If an input is unusable, or row numbers seem to count from 1: they don't include 0, but n_database, or the items
+        before them are far more often among the nearest.
 
     Notes
     -----
@@ -422,6 +424,7 @@ def _measured(
     if returned is not None:
         form, returned, differs = _recognised(returned, apart, space)
     values = _values(ids, apart, once, space, ideal)
+    _check_first_number(name, ids, values["exact"], space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
@@ -446,6 +449,20 @@ def _measured(
         add("distances not sorted", falls, example)
         add("impossible distances", is_item & differs, example)
     return LostRecall(name, **values, distances=form), faults
+
+
+def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
+    """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
+    before, kth = ids[:_SAMPLE] - 1, (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]
+    is_item = (before >= 0) & (before < len(space.database))
+    if (ids == 0).any() or is_item.sum() < _FEWEST:
+        return
+    rows, _ = np.nonzero(is_item)
+    is_near = space.distances(rows, before[is_item]) <= kth[rows, 0]
+    share, instead = exact[:_SAMPLE].mean(), np.count_nonzero(is_near) / before.size
+    if instead >= _SMALLEST_SHARE and instead > 5 * share:
+        shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
+        raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
 
 def _recognised(returned: Floats, apart: Floats, space: _Space) -> tuple[str, Floats, NDArray[np.bool_]]:

@@ -156,6 +156,7 @@ def test_pairs_of_vectors_are_those_of_the_exact_search_at_any_magnitude():
     assert sorted(query.tolist()) == np.flatnonzero(best.distances <= 1).tolist()
     np.testing.assert_array_equal(found.pairs["database"][first], best.indices[query])
     np.testing.assert_array_equal(found.pairs["score"][first], 1 - best.distances[query])
+    assert str(found).endswith(f"\nand {len(found) - 10} more; --csv or to_csv writes all")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -107,12 +108,28 @@ def test_strings_are_codes_with_the_first_bit_first(tmp_path, words):
     (tmp_path / "codes.txt").write_text("\n".join(words))
     (tmp_path / "codes_and_labels.csv").write_text("".join(f"{word}, owl\n" for word in words))
     (tmp_path / "named.csv").write_text("".join(f"{word}\n" for word in ["code", *words]))
-    (tmp_path / "ids_and_codes.csv").write_text("id,code\n" + "".join(f"{i}x,{word}\n" for i, word in enumerate(words)))
+    rows = [f"img {i}.png,{word},{label}" for i, (word, label) in enumerate(zip(words, OF_DATABASE, strict=True))]
+    for name, header in {"name": "name,code,label", "read": "read,hash,y", "index": ",b,y", "none": ""}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join([header] * bool(header) + rows))
+    for name, mark in {"blanks.txt": " ", "tabs.tsv": "\t", "numbered.txt": " 7 "}.items():
+        (tmp_path / name).write_text("".join(f"read_{i}{mark}{word}\n" for i, word in enumerate(words)))
     np.save(tmp_path / "codes.npy", words)
     for values in (*tmp_path.iterdir(), f"{tmp_path}/named.csv:code", words, np.array(words, dtype="S")):
         pair = read_codes(Codes(values), DATABASE > 0)
         assert pair.n_bits == 16
         np.testing.assert_array_equal(pair.query, pair.database)
+
+
+def test_which_column_has_the_codes_is_said_or_refused(here, caplog):
+    caplog.set_level("INFO", "protocol.inputs")
+    for name, content in {"z": "name,code,label\na.png,0101,x\n", "two": "a,b\n00101,01010\n"}.items():
+        Path(f"{name}.csv").write_text(content)
+    assert read_codes("z.csv", [[0, 1, 0, 1]]).query.tolist() == [[10]]
+    assert caplog.messages == ["z.csv: codes in 'code'; ids in 'name'; not read: 'label'"]
+    refuses(
+        r"^two\.csv: 'a' and 'b' may both be the codes\. Write two\.csv:a or two\.csv:b\.$", read_codes, "two.csv", 0
+    )
+    assert read_codes("two.csv:b", [[0] * 5]).query.tolist() == [[10]]
 
 
 HEADERS = {

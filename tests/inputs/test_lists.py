@@ -94,9 +94,16 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
 
 def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     Path("y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
-    for codes, labels in (("id,b0,b1\nb,0,1\nc,1,1\na,0,0\n", [0, 1, 1]), ("id,code\nc,01\nb,11\n", [1, 0])):
+    matched = {"id,b0,b1\nb,0,1\nc,1,1\na,0,0\n": [0, 1, 1], "id,code\nc,01\nb,11\n": [1, 0]}
+    matched |= {
+        f"{header}c.png,01,x\nb.png,11,y\n": [1, 0] for header in ("item_id,code,y\n", ",code,y\n", "of,code,y\n", "")
+    }
+    for codes, labels in matched.items():
         Path("c.csv").write_text(codes)
         assert label_pair("y.csv", CLASSES, len(labels), 3, {"query_codes": {"file": "c.csv"}})[0].tolist() == labels
+    Path("c.csv").write_text("of,code\nx,01\nb,11\n")
+    with pytest.raises(ProtocolError, match=r"y\.csv: no label for 1 item, the first 'x'"):
+        label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
     with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
         label_pair("y.csv", CLASSES, 3, 3)
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
@@ -110,10 +117,18 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
-def test_a_negative_label_is_said_to_be_a_class(caplog):
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
+        (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
+        (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
+    ],
+)
+def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
-    assert labels_from([-1, 0], "y").labels.tolist() == [-1, 0]
-    assert caplog.messages == ["y: the label -1 is a class like any other, not a mark of unlabelled items"]
+    labels_from(labels, "y")
+    assert caplog.messages == [said]
 
 
 def test_an_item_without_an_id_is_refused():

@@ -192,8 +192,11 @@ def test_files(exact, tmp_path):
         ranks = [(query, rank, item) for query in range(30) for rank, item in enumerate(ids[query])]
         lines = [f"{queries[query]} Q0 {items[item]} 1 {-rank} x\n" for query, rank, item in ranks]
         (tmp_path / file).write_text("".join(lines[::-1]))
+    (tmp_path / "e.txt").write_text("".join(" ".join(names[1][item] for item in row) + "\n" for row in ids))
+    np.save(tmp_path / "f.npy", np.array(names[1])[ids])
     expected = hp.attribute(ids, **inputs)
-    for file, options in (("a.npy", {}), ("c.run", {}), ("d.run", {"ids": names})):
+    with_ids = {file: {"ids": names} for file in ("a.npy", "d.run", "e.txt", "f.npy")}
+    for file, options in ({"a.npy": {}, "c.run": {}} | with_ids).items():
         result = hp.attribute(tmp_path / file, **inputs, **options)
         np.testing.assert_array_equal(result.per_query[file[0]].exact, expected.per_query["results"].exact)
     with pytest.raises(ProtocolError, match=r"d\.run: 'query-29' is not in the list of ids\.$"):
@@ -216,11 +219,30 @@ REFUSED = [
 ]
 
 
+TREC = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
+NUMBERED = [list(map(str, range(30))), [str(item) for item in range(199, -1, -1)]]
+REFUSED += [
+    ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor in a list of ids\. {TREC}"),
+    ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
+    ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
+]
+
+
+@pytest.mark.parametrize("space", ["hamming", "euclidean", "cosine", "dot"])
+def test_items_that_count_from_one_are_refused_by_their_distances(exact, space):
+    ids, _, inputs, _ = exact(space)
+    said = (
+        r"results: .*% of the items .*% of those with numbers one below\. They may count from 1: subtract 1 from each"
+    )
+    refuses(said, hp.attribute, np.where(ids == 199, -1, ids + 1), **inputs)
+
+
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)
 def test_refusals(tmp_path, results, options, message):
     if isinstance(results, str):
-        (tmp_path / "x.run").write_text(results)
-        results = tmp_path / "x.run"
+        file = tmp_path / ("x.run" if " Q0 " in results else "x.txt")
+        file.write_text(results)
+        results = file
     refuses(message, hp.attribute, results, **{"codes": CODES} | options)
 
 
