@@ -353,8 +353,8 @@ def _precision(texts: Iterable[str]) -> tuple[int, NDArray[np.float64]]:
 
     Examples
     --------
-    >>> _precision(["0.5", "0.0312", "nan"])[0], _precision(["0.7143", "0.03125"])[1].tolist()
-    (4, [5e-05, 5e-06])
+    >>> _precision(["0.5", "0.7312", "0.03", "nan"])[0], _precision(["0.7143", "0.03125"])[1]
+    (4, array([5.e-05, 5.e-06]))
     """
     values = [Decimal(text) for text in texts]
     parts = [value.as_tuple() for value in values if value.is_finite()]
