@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,14 +120,22 @@ class Score:
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
-    """Return the scores of each source by its name; sources with the same name are numbered.
+    """Return the scores of each source by its name; to equal names, the folders that differ are added, or a number.
 
     Raises
     ------
     ProtocolError
         If one of them can't be read.
     """
-    names = [_name(source, number) for number, source in enumerate(sources, 1)]
+    short = [_name(source, number) for number, source in enumerate(sources, 1)]
+    names = list(short)
+    for at, (source, name) in enumerate(zip(sources, short, strict=True)):
+        if not isinstance(source, Evaluation) and short.count(name) > 1:
+            alike = [
+                s for s, other in zip(sources, short, strict=True) if other == name and not isinstance(s, Evaluation)
+            ]
+            common = os.path.commonpath([Path(path).resolve().parent for path in alike])
+            names[at] = max(name, printable(Path(source).resolve().relative_to(common).as_posix()), key=len)
     numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
     unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
