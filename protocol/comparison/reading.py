@@ -3,9 +3,10 @@
 import contextlib
 import functools
 import json
-import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
@@ -127,15 +128,17 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
     ProtocolError
         If one of them can't be read.
     """
-    short = [_name(source, number) for number, source in enumerate(sources, 1)]
-    names = list(short)
-    for at, (source, name) in enumerate(zip(sources, short, strict=True)):
-        if not isinstance(source, Evaluation) and short.count(name) > 1:
-            alike = [
-                s for s, other in zip(sources, short, strict=True) if other == name and not isinstance(s, Evaluation)
-            ]
-            common = os.path.commonpath([Path(path).resolve().parent for path in alike])
-            names[at] = max(name, printable(Path(source).resolve().relative_to(common).as_posix()), key=len)
+    named = [(_name(source, number), source) for number, source in enumerate(sources, 1)]
+    folders, names = defaultdict[str, list[Path]](list), list[str]()
+    for name, source in named:
+        if not isinstance(source, Evaluation):
+            folders[name].append(Path(source).resolve().parent)
+    for name, source in named:
+        if isinstance(source, Evaluation):
+            names.append(name)
+        else:
+            inside = Path(source).resolve().relative_to(commonpath(folders[name]))
+            names.append(max(name, printable(inside.as_posix()), key=len))
     numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
     unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
