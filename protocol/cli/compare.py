@@ -3,6 +3,7 @@
 import argparse
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
@@ -16,6 +17,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.leaderboard:
         for option in given(arguments, "html", "latex", "metrics", "against", "why"):
             raise ProtocolError(f"--leaderboard can't be combined with {option}.")
+        if arguments.leaderboard.suffix != ".html":
+            raise ProtocolError(f"--leaderboard {arguments.leaderboard}: the name of the page must end in .html.")
     if arguments.html:
         need("altair", "report")  # before the files are read
     verified, refused = _verified(arguments.verify, arguments.leaderboard)
@@ -24,19 +27,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
     if files:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
-        (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])
+        inputs = [*files, *tables]
+        if arguments.leaderboard:
+            _leaderboard(arguments, files, inputs, refused)
+        else:
+            _comparison(arguments, files, inputs)
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))
 
 
-def _leaderboard(arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
+def _leaderboard(
+    arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path], refused: Sequence[str]
+) -> None:
     from protocol.comparison import leaderboard
 
     page = arguments.leaderboard
     tables = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")}
     check_outputs(tables | {"--leaderboard": page}, inputs)
-    board = leaderboard(*files, **passed(arguments, "assume"))
+    board = replace(leaderboard(*files, **passed(arguments, "assume")), refused=tuple(refused))
     board.write(page)
     show(str(board))
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from protocol.cli._output import check_outputs, show
 
+_MOST = 12
+"""So many scores of methods are printed."""
+
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol papers`."""
@@ -18,7 +21,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Print claims and printed tables: all claims, those that contain some words in any order, or the named ones."""
     from protocol import papers
     from protocol.checks import ProtocolError, abridged, one_of
-    from protocol.scores.tables import filled
+    from protocol.scores.tables import Table, filled
 
     if arguments.output:
         raise ProtocolError("--output is only used with figures: protocol papers figures --output DIR.")
@@ -27,16 +30,28 @@ def _check(arguments: argparse.Namespace) -> None:
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
-    entries = papers.matching(papers.ledger(results, ids), words)
-    tables, numbers = papers.all_tables() * bool(arguments.id), {f"claim {entry['id']}" for entry in entries}
-    of_words = papers.matching(tables, words) if words else []
-    tables = of_words or [table for table in tables if table.get("numbers") in numbers]
-    if not (tables or entries):
-        one_of(words[0], known, "claim or table", listing="protocol papers")
+    every = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id), papers.scores_of_methods()
+    entries = papers.matching(every[0], words)
+    of_words, scores = (papers.matching(each, words) if words else [] for each in every[1:])
+    numbers = {f"claim {entry['id']}" for entry in entries}
+    tables = of_words or [table for table in every[1] if table.get("numbers") in numbers]
+    if not (tables or entries or scores):
+        with_word = {
+            word: sum(len(papers.matching(each, [word])) for each in every) for word in " ".join(words).split()
+        }
+        if max(with_word.values()) == 0:
+            one_of(words[0], known, "claim or table", listing="protocol papers")
+        having = ", ".join(f"{word} ({n:,})" for word, n in with_word.items())
+        raise ProtocolError(f"No claim, table or score has all of these words: {having}. Leave out some.")
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
     shown = [*map(papers.entry_text, tables + entries if ids else tables)]
-    show("\n\n".join(shown if ids or not entries else [*shown, papers.ledger_text(entries)]))
+    shown += [papers.ledger_text(entries)] * bool(entries and not ids)
+    if len(scores) > _MOST:
+        shown.append(filled(f"{len(scores)} scores of methods also have these words: add a hasher or a code length."))
+    elif scores:
+        shown.append(Table("scores", "", [*scores[0]], [[*score.values()] for score in scores]).text())
+    show("\n\n".join(shown))
     if not all(known[entry["id"]].test for entry in entries):
         tables_read = abridged((path.relative_to(folder) for path in results.paths), 3)
         show("\n" + filled(f"Tables of results that were read in {folder.absolute()}: {tables_read}."))

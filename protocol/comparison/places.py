@@ -113,12 +113,15 @@ class Leaderboard(Shown):
         As in `Comparison`.
     dropped : tuple of str
         The metrics of the sources that a leaderboard does not show.
+    refused : tuple of str, default=()
+        Why records were refused, which the page shows.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     places: tuple[Places, ...]
     left_out: Mapping[str, Sequence[str]]
     dropped: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each protocol, code length and method, without the records."""
@@ -162,8 +165,9 @@ class Leaderboard(Shown):
     def sentences(self) -> list[str]:
         """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
         n_places = {row["n_places"] for row in self.rows if row["n_places"]}
+        missing = [*self._not_tested(), *self._missing_lengths(), *self._dropped()]
         if not n_places:
-            return ["The methods have no places, because they were not tested.", *self._not_tested(), *self._dropped()]
+            return ["The methods have no places, because they were not tested.", *missing]
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
@@ -173,7 +177,7 @@ class Leaderboard(Shown):
             f"{separable:,} can be told apart."
         )
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested(), *self._dropped()]
+        return [number, rule, *self._first(), *self._few_runs(), *missing]
 
     def _first(self) -> list[str]:
         """Return a sentence on the methods that share place 1 of several with the longest codes, if there are any."""
@@ -202,6 +206,19 @@ class Leaderboard(Shown):
             about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
             reasons[row["not_tested"].rstrip(".")].append(about)
         return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
+
+    def _missing_lengths(self) -> list[str]:
+        """Return a sentence for each protocol and code length that some methods of the protocol lack."""
+        methods, lengths = defaultdict[str, dict[str, None]](dict), defaultdict[tuple[str, int], set[str]](set)
+        for row in self.rows:
+            methods[row["section"]][row["method"]] = None
+            lengths[row["section"], row["n_bits"]].add(row["method"])
+        lacking = {key: [m for m in methods[key[0]] if m not in present] for key, present in lengths.items()}
+        return [
+            f"No score with {n_bits} bits under {self.names[section]}: {abridged(of, _MOST_NAMED)}."
+            for (section, n_bits), of in lacking.items()
+            if of
+        ]
 
     def _dropped(self) -> list[str]:
         """Return a sentence on the metrics that are not shown, if there are any."""
@@ -247,6 +264,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     Returns
     -------
     Leaderboard
+        Records with the same codes under one protocol are one method, that of the first record.
 
     Raises
     ------
@@ -255,7 +273,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     """
     by_source = read_sources(sources)
     every = list(itertools.chain(*by_source.values()))
-    scores = [score for score in every if score.metric in METRICS]
+    scores, copies = _without_copies(score for score in every if score.metric in METRICS)
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
     known, left_out = match(scores, assumptions(assume), least=1)
@@ -277,7 +295,20 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))
         places += [of_group] * bool(ranked)
     dropped = dict.fromkeys(score.metric for score in every if score.metric not in METRICS)
-    return Leaderboard(tuple(rows), tuple(places), left_out, tuple(dropped))
+    return Leaderboard(tuple(rows), tuple(places), left_out | copies, tuple(dropped))
+
+
+def _without_copies(scores: Iterable[Score]) -> tuple[list[Score], dict[str, list[str]]]:
+    """Return the scores without those of the same codes in a later file, and why each such file is left out."""
+    kept, first, copies = list[Score](), dict[Any, str](), dict[str, list[str]]()
+    for score in scores:
+        if digests := score.recorded.get("codes_sha256"):
+            key = score.kind, score.ranking, score.ground_truth_sha256, json_text(digests)
+            if (file := first.setdefault(key, score.file)) != score.file:
+                copies[score.file] = [f"its codes are those of {file}, which are counted once"]
+                continue
+        kept.append(score)
+    return kept, copies
 
 
 def short_names(scores: Iterable[Score]) -> dict[str, str]:

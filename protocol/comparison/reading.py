@@ -3,8 +3,10 @@
 import contextlib
 import functools
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
@@ -119,14 +121,24 @@ class Score:
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
-    """Return the scores of each source by its name; sources with the same name are numbered.
+    """Return the scores of each source by its name; to equal names, the folders that differ are added, or a number.
 
     Raises
     ------
     ProtocolError
         If one of them can't be read.
     """
-    names = [_name(source, number) for number, source in enumerate(sources, 1)]
+    named = [(_name(source, number), source) for number, source in enumerate(sources, 1)]
+    folders, names = defaultdict[str, list[Path]](list), list[str]()
+    for name, source in named:
+        if not isinstance(source, Evaluation):
+            folders[name].append(Path(source).resolve().parent)
+    for name, source in named:
+        if isinstance(source, Evaluation):
+            names.append(name)
+        else:
+            inside = Path(source).resolve().relative_to(commonpath(folders[name]))
+            names.append(max(name, printable(inside.as_posix()), key=len))
     numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
     unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}

@@ -26,6 +26,8 @@ _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
+_ALL_DIGITS, _VAGUE = 0.5e-8, 0.5
+"""More digits than to this half unit decide nothing, and a random order of ties with this chance is then no match."""
 _MOST = 10
 """So many matches are printed."""
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
@@ -141,6 +143,7 @@ def explain(
     explanation = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in explanation.matches if ("ties", "random") not in way.variants):
+            explanation = replace(explanation, has_untried=True)
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
         called = {measure, *_CALLED.get(measure, ())}
@@ -179,11 +182,14 @@ class Explanation(Printed):
         The code length of each score.
     values : dict of Way to ndarray of float64, shape (n_scores, 2)
         The score of every evaluation that was tried, and its standard deviation, 0 unless the order of ties is random.
+    has_untried : bool, default=False
+        Whether rarer variants of the ranking were not tried, because a simpler evaluation gives every score.
     """
 
     reported: tuple[Reported, ...]
     n_bits: tuple[int, ...]
     values: Mapping[Way, NDArray[np.float64]]
+    has_untried: bool = False
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
@@ -196,18 +202,29 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the least likely chance first.
 
-        An evaluation is left out if one with some of its variants, and no others, also gives every score, which must
-        have the same measure if the order of ties is random; and one with a random order if one with a known order is
-        less likely a coincidence, or if it could give nearly any score.
+        An evaluation is left out if one with some of its variants, and no others, gives the same scores, or gives every
+        reported score, has the same measure, and the order of ties is random; and one with a random order if one with a
+        known order is less likely a coincidence, or if it could give nearly any score.
         """
         matches, has_exact = list[Way](), False
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
-            simpler = [known for known in matches if not is_random or known.measure == way.measure]
-            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in simpler):
+            is_vague = is_random and (has_exact or (self._has_all_digits and self.chance(way) >= _VAGUE))
+            simpler = (known for known in matches if set(known.variants) < parts)
+            if not is_vague and not any(self._is_covered(way, known) for known in simpler):
                 matches.append(way)
                 has_exact |= not is_random
         return matches
+
+    def _is_covered(self, way: Way, simpler: Way) -> bool:
+        """Return whether a match with fewer variants makes another needless."""
+        if self._is_random(way):
+            return way.measure == simpler.measure
+        return np.allclose(self.values[way], self.values[simpler], rtol=0, atol=1e-9)
+
+    @property
+    def _has_all_digits(self) -> bool:
+        return max(one.half_unit for one in self.reported) <= _ALL_DIGITS * (1 + 1e-9)
 
     @cached_property
     def _agreeing(self) -> list[Way]:
@@ -269,7 +286,7 @@ class Explanation(Printed):
         if not self.decisive:
             agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
             verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: "
-            verdict += "more digits, or scores of more code lengths, would decide."
+            verdict += f"{'more digits or ' * (not self._has_all_digits)}scores of more code lengths would decide."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
@@ -280,10 +297,12 @@ class Explanation(Printed):
     def _notes(self) -> str:
         """The number of evaluations that were tried, the standard mAP, and orders of ties that are not listed."""
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
-        unlisted = [
-            " ".join(self._row(way)[1:-1]) for way in self._agreeing if self._is_random(way) and way not in self.matches
-        ]
+        others = [way for way in self._agreeing if way not in self.matches]
+        unlisted = [" ".join(self._row(way)[1:-1]) for way in others if self._is_random(way)]
+        n_same = len(others) - len(unlisted)
         text = f"{len(self.values):,} evaluations were tried." + f" The standard mAP is {means}." * bool(means)
+        text += f" {n_same:,} with further differences give the same values as one in the table." * bool(n_same)
+        text += " Rarer rankings were not tried, because a simpler evaluation agrees." * self.has_untried
         text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
         text += f"; {len(unlisted)} could also agree, such as {unlisted[0]}." if unlisted else "."
         has_own = any(OWN in way.variants for way in self.values)
@@ -306,5 +325,7 @@ class Explanation(Printed):
             "n_bits": self.n_bits,
             "n_tried": len(self.values),
             "n_decisive": len(self.decisive),
+            "n_left_out": len(self._agreeing) - len(self.matches),
+            "has_untried": self.has_untried,
             "matches": matches,
         }

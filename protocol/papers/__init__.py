@@ -2,4 +2,4 @@
 
 from protocol.papers.claims import STATUSES, all_claims, all_tables, printed
 from protocol.papers.comparisons import Results
-from protocol.papers.ledger import FIELDS, entry_text, ledger, ledger_text, matching, write_ledger
+from protocol.papers.ledger import FIELDS, entry_text, ledger, ledger_text, matching, scores_of_methods, write_ledger

@@ -14,9 +14,16 @@ from protocol.checks import counted, one_of
 from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims, read
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
+from protocol.scores.tables import read_text
+from protocol.shipped import PROJECT
 from protocol.terminal import width
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "reproduce", "note")
+_NUMBERS = {
+    "ours, docs/leaderboard.md": "results/reference/cifar10/summary.csv",
+    "": "workflow/published/cifar10_gist.csv",
+}
+"""The tables with scores of methods, by their source if the table has no column of it."""
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 
 
@@ -55,6 +62,8 @@ def ledger(results: str | Path | Results | None = None, only: Collection[str] = 
 def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
     """Return the entries that contain all texts, or else all words of these, in any spelling of metrics and datasets.
 
+    A number is not found within another one: 32 is not in .1732.
+
     Examples
     --------
     >>> from protocol.papers import all_tables
@@ -70,10 +79,28 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
 
     texts = [one_spelling(" ".join(entry.values()).casefold()) for entry in entries]
     for parts in (words, " ".join(words).split()):
-        required = [one_spelling(part.casefold()) for part in parts]
-        if found := [one for one, text in zip(entries, texts, strict=True) if all(part in text for part in required)]:
+        spelt = [one_spelling(part.casefold()) for part in parts]
+        required = [re.compile(r"(?<![\d.])" * part[:1].isdigit() + re.escape(part)) for part in spelt]
+        if found := [
+            one for one, text in zip(entries, texts, strict=True) if all(part.search(text) for part in required)
+        ]:
             return found
     return []
+
+
+def scores_of_methods() -> list[dict[str, str]]:
+    """Return the mAP of each method in a published table of CIFAR-10 with GIST features, and in our leaderboard."""
+    return [
+        {
+            **{name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")},
+            "bits": f"{row['n_bits']} bits",
+            "value": f"{float(row.get('mean') or row['value']):.4f}",
+            "source": source or row["source"],
+        }
+        for source, table in _NUMBERS.items()
+        for row in read_text(PROJECT / table)
+        if row["metric"] == "mAP"
+    ]
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:

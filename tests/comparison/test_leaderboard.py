@@ -1,8 +1,10 @@
 """The places of a leaderboard, by hand and against a slow reference; its page, with and without script."""
 
+import html
 import itertools
 import json
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -134,6 +136,43 @@ def test_a_record_without_values_has_no_place_among_others(experiment, codes):
     assert frame.loc["mine", "check"].startswith("protocol verify ")
 
 
+def test_records_of_one_name_are_told_apart_by_folder_and_equal_codes_count_once(codes, tmp_path):
+    per_query = {"mAP": RUNS}
+    codes("other.json", name="other", per_query={"mAP": RUNS - 0.1})
+    written = codes("itq.json", name="itq", per_query=per_query, codes_sha256={"query": "1", "database": "2"})
+    for folder in "abc":
+        (tmp_path / folder).mkdir()
+        shutil.copy(tmp_path / "itq.json.csv", tmp_path / folder)
+        text = written.read_text()
+        (tmp_path / folder / "itq.json").write_text(text.replace('"2"', '"3"' if folder == "c" else '"2"'))
+    files = [tmp_path / name for name in ("a/itq.json", "b/itq.json", "c/itq.json", "other.json")]
+    board = leaderboard(*files)
+    assert board.to_frame()["method"].tolist() == ["itq (a/itq.json)", "itq (c/itq.json)", "other"]
+    assert board.sentences[0].startswith("3 methods hold 2 places")
+    assert board.places[0].n_adjacent == 2
+    left_out = "b/itq.json: its codes are those of a/itq.json, which are counted once."
+    assert [f"Left out of {left_out}" in " ".join(str(board).split()), left_out in board.to_html()] == [True, True]
+    assert leaderboard(files[0], files[1], files[3]).to_frame()["method"].tolist() == ["itq", "other"]
+
+
+def test_code_lengths_that_a_method_lacks_are_named(experiment):
+    rows = [{"hasher": name, "n_bits": n, "values": RUNS} for name, n in (("a", 16), ("b", 16), ("a", 32))]
+    board, text = leaderboard(experiment("x", *rows)), "No score with 32 bits under standard: b."
+    assert [text in board.sentences, text in board.to_html()] == [True, True]
+
+
+def test_the_page_names_refused_records_and_has_no_empty_columns(codes, tmp_path, capsys):
+    files = [codes(f"{name}.json", name=name, per_query={"mAP": x}) for name, x in (("a", RUNS), ("b", RUNS - 0.1))]
+    page = tmp_path / "board.html"
+    assert main(["compare", *map(str, files), "--verify", str(tmp_path), "--leaderboard", str(page)]) == 1
+    refused = capsys.readouterr().out.partition("== Refused\n")[2].splitlines()
+    text = page.read_text()
+    assert len(refused) == 2
+    assert all(f"<p>{html.escape(line, quote=False)}</p>" in html.unescape(text) for line in refused)
+    heads = re.findall('<th scope="col"[^>]*>([^<]*)</th>', text)
+    assert heads == ["place", "method", "mAP", "95% interval", "supervision"]
+
+
 def test_metrics_that_are_not_shown_are_named_and_supervision_is_read_from_records(codes):
     files = [
         codes(f"{name}.json", name=name, per_query={"mAP": x, "nDCG": x}, supervision="labels")
@@ -209,3 +248,5 @@ def test_the_page_is_complete_without_script(page, browser):
 def test_other_outputs_are_refused_with_a_leaderboard(option, capsys):
     assert main(["compare", "a.json", "--leaderboard", "a.html", *option]) == 2
     assert f"--leaderboard can't be combined with {option[0]}." in capsys.readouterr().err
+    assert main(["compare", "a.json", "--leaderboard", "board.txt"]) == 2
+    assert "--leaderboard board.txt: the name of the page must end in .html." in capsys.readouterr().err

@@ -53,7 +53,9 @@ def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     assert heading == "== Refused"
     assert refused.startswith("methods/lsh/lsh.json: not verified: mAP: 0.39647977162005")
     page = (folder / "site" / "index.html").read_bytes()
-    assert b"lsh" not in page.partition(b"</style>")[2].partition(b"<script")[0]
+    ranked, _, below = page.partition(b"</style>")[2].partition(b"<script")[0].partition(b"<h2>Refused records</h2>")
+    assert b"lsh" not in ranked
+    assert refused.encode() in below
 
 
 def test_experiments_are_gathered_into_the_same_tables_twice(tmp_path):

@@ -94,14 +94,22 @@ def same(ways):
     return {(way.measure, frozenset(way.variants)) for way in ways}
 
 
+def rounded(evaluator, decimals):
+    """Return an evaluator whose answers are rounded, unless to -1 decimals."""
+    return evaluator if decimals < 0 else lambda *sides: round(float(evaluator(*sides)), decimals)
+
+
+@pytest.mark.parametrize("decimals", [-1, 6, 4, 3, 2])
 @pytest.mark.parametrize("name", OTHERS)
-def test_evaluators_of_others_are_named(name):
+def test_evaluators_of_others_are_named(name, decimals):
     evaluator, options, expected = OTHERS[name]
-    diagnosis = diagnose(evaluator, codes="signs", **options)
+    diagnosis = diagnose(rounded(evaluator, decimals), codes="signs", **options)
     assert same(diagnosis.matches[:1]) == same([expected])
-    is_random = ("ties", "random") in expected.variants
-    assert str(diagnosis).startswith(f"{'Consistent with' if is_random else 'Equal to'} {expected.measure}: ")
-    assert ("1e-08 if they were independent; they are not, so another" in " ".join(str(diagnosis).split())) == is_random
+    is_random, text = ("ties", "random") in expected.variants, " ".join(str(diagnosis).split())
+    is_equal = not is_random and decimals not in (2, 3)
+    assert text.startswith(f"{'Equal to' if is_equal else 'Consistent with'} {expected.measure}: ")
+    assert ("1e-08 if they were independent; they are not, so another" in text) == is_random
+    assert (f"have {decimals} decimals, so evaluations that agree to them can't" in text) == (decimals in (2, 3, 4))
 
 
 def slow(way):
@@ -176,6 +184,15 @@ def test_the_cases_tell_all_evaluations_apart_that_are_not_the_same_by_definitio
     assert not [way for way, means in ways.items() if equal[means] > 1]
 
 
+@pytest.mark.parametrize(("decimals", "share"), [(1, 0.65), (2, 0.21), (3, 0.03), (4, 0.003)])
+def test_few_known_evaluations_agree_with_another_to_four_decimals(decimals, share):
+    known = _known(None)
+    means = np.unique(known.means[~known.deviations.any(axis=1) & ~np.isnan(known.means).any(axis=1)].round(7), axis=0)
+    sample = np.random.default_rng(0).choice(means, 600, replace=False)
+    agree = [(abs(means - one.round(decimals)) <= 0.5 * 10.0**-decimals + 1e-6).all(axis=1).sum() > 1 for one in sample]
+    assert np.mean(agree) == pytest.approx(share, rel=0.2)
+
+
 UNKNOWN = "Unknown: no known evaluation reproduces all answers up to case "
 RAISED = "Unknown: the function raised an error in every case:"
 
@@ -185,6 +202,10 @@ RAISED = "Unknown: the function raised an error in every case:"
     [
         (lambda query, database: 1, f"{RAISED} TypeError: <lambda>() takes 2"),
         (lambda *_: float("nan"), "Unknown: no case was answered with a number."),
+        (
+            rounded(hashnet, 1),
+            "Unknown: the answers have 1 decimal, with which many evaluations agree. Print 4 or more.",
+        ),
         (lambda *sides: 100 * hashnet(*sides), "Not a score from 0 to 1: 66.9651 in case 10 (queries that are "),
         (lambda *sides: np.nanmedian(average_precisions(-sides[0] @ sides[1].T, *sides[2:])), UNKNOWN),
         (lambda *sides: 1 - abs(sides[0]).mean() / 3 + sides[2].mean() / 1000, UNKNOWN),
@@ -195,11 +216,18 @@ RAISED = "Unknown: the function raised an error in every case:"
     ],
 )
 def test_answers_that_no_evaluation_gives_are_described(evaluator, text):
-    diagnosis = diagnose(evaluator, codes="signs")
-    assert not diagnosis.matches
-    assert diagnosis.nearest is None
-    assert " ".join(str(diagnosis).split()).startswith(text)
-    assert str(diagnosis).count("TypeError") <= 1
+    for decimals in [-1, 4, 3, 2] if text == UNKNOWN else [-1]:
+        diagnosis = diagnose(rounded(evaluator, decimals), codes="signs")
+        assert not diagnosis.matches
+        assert diagnosis.nearest is None
+        assert " ".join(str(diagnosis).split()).startswith(text)
+        assert str(diagnosis).count("TypeError") <= 1
+
+
+def test_an_unknown_evaluator_may_expect_the_other_codes():
+    assert 'Pass codes="signs" if it expects -1 and +1.' in " ".join(str(diagnose(hashnet)).split())
+    bits = diagnose(lambda query, *sides: hashnet(2.0 * query - 1, 2.0 * sides[0] - 1, *sides[1:]), codes="signs")
+    assert 'Pass codes="bits" if it expects 0 and 1.' in " ".join(str(bits).split())
 
 
 def test_an_unknown_evaluator_differs_in_a_case_that_is_named():
@@ -218,7 +246,8 @@ def test_refusals(codes, message):
     refuses(message, diagnose, lambda *_: None, codes=codes)
 
 
-def test_the_answers_of_another_program_are_read(tmp_path, capsys):
+@pytest.mark.parametrize("digits", [".8f", ".4f", ".4g"])
+def test_the_answers_of_another_program_are_read(tmp_path, capsys, digits):
     folder = tmp_path / "cases"
     assert main(["diagnose", "--write", str(folder)]) == 0
     answers = folder / "answers.csv"
@@ -226,12 +255,14 @@ def test_the_answers_of_another_program_are_read(tmp_path, capsys):
     for row in rows:
         names = ("query_codes", "database_codes", "query_labels", "database_labels")
         sides = [np.loadtxt(folder / f"{int(row['case']):02d}" / f"{name}.csv", delimiter=",") for name in names]
-        row["score"] = f"{hashnet(2 * sides[0] - 1, 2 * sides[1] - 1, *sides[2:]):.8f}"
+        row["score"] = f"{hashnet(2 * sides[0] - 1, 2 * sides[1] - 1, *sides[2:]):{digits}}"
     with answers.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
     capsys.readouterr()
     assert main(["diagnose", "--read", str(answers), "--json", str(tmp_path / "found.json")]) == 0
-    assert capsys.readouterr().out.startswith("Equal to mAP: ties in database order (a stable sort); queries whose")
+    text = capsys.readouterr().out
+    assert text.startswith("Equal to mAP: ties in database order (a stable sort); queries whose")
+    assert ("The answers have 4 decimals" in text) == (digits != ".8f")
     assert read_answers(answers).matches[0] == INDEX.but(undefined="left-out")

@@ -16,6 +16,7 @@ from protocol.evaluators import VARIANTS, Explanation, Way, explain
 from protocol.evaluators.search import Reported
 
 STANDARD = Way("mAP", ())
+INDEX = STANDARD.but(ties="index")
 
 
 def case(seed, n_bits=3, n_queries=3, n_items=6, n_classes=3):
@@ -176,9 +177,9 @@ def test_nothing_explains_an_impossible_score():
     found = explained("0.987654", *larger())
     assert found.matches
     assert not found.decisive
-    coincidence = "with 0.987654 (12 bits), rounded or cut, but perhaps by coincidence: more digits, or scores of more "
+    coincidence = "with 0.987654 (12 bits), rounded or cut, but perhaps by coincidence: more digits or scores of more "
     assert len(found.matches) == 1
-    assert " ".join(str(found).split()).startswith(f"1 evaluation agrees {coincidence}code lengths, would decide.")
+    assert " ".join(str(found).split()).startswith(f"1 evaluation agrees {coincidence}code lengths would decide.")
 
 
 def test_the_chance_is_that_of_values_spread_evenly():
@@ -224,6 +225,37 @@ def test_a_decisive_match_stands_above_a_vague_one():
     of_top = random.but("mAP@100", denominator="retrieved")  # another measure than the one with fewer variants
     both = {random: values[random], of_top: np.array([[0.501, 0.005]])}
     assert Explanation((Reported.parse("0.500001"),), (8,), both).matches == [random, of_top]
+
+
+def test_an_order_of_ties_that_gives_any_score_explains_none_with_all_digits():
+    wide = {
+        STANDARD.but(f"mAP@{k}", ties="random"): np.array([[0.5, 0.008], [0.46, 0.008]]) + [k / 10_000, 0]
+        for k in range(9)
+    }
+    scores = {8: ("0.51234567", "0.47234567"), 7: ("0.5123456", "0.4723456")}
+    long, short = (Explanation((*map(Reported.parse, scores[n]),), (8, 16), wide) for n in scores)
+    assert [*map(len, (long.matches, short.matches))] == [0, 9]
+    assert all(short.chance(way) > 0.99 for way in short.matches)
+    text = " ".join(str(long).split())
+    assert text.startswith("Nothing known gives 0.51234567 (8 bits), 0.47234567 (16 bits). 9 evaluations were tried.")
+    assert "; 9 could also agree, such as mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800." in text
+    exact = {STANDARD: np.array([[0.12345678, 0]]), **{Way(f"P@{k}", ()): np.array([[0.12345, 0]]) for k in range(9)}}
+    exact |= {Way(f"R@{k}", ()): np.array([[0.12345678 + k / 1e9, 0]]) for k in range(9)}
+    assert "more digits" not in str(Explanation((Reported.parse("0.12345678"),), (8,), exact))
+
+
+def test_an_evaluation_with_further_differences_that_also_agrees_is_listed():
+    ways = [STANDARD, INDEX, INDEX.but(list="without-last"), INDEX.but(list="without-last", undefined="left-out")]
+    values = {
+        way: np.array([[value, 0]]) for way, value in zip(ways, (0.49984, 0.49924, 0.49864, 0.49864), strict=True)
+    }
+    found = Explanation((Reported.parse(".499"),), (8,), values, has_untried=True)
+    assert found.matches == ways[:3]
+    assert (found.content()["n_left_out"], found.content()["has_untried"]) == (1, True)
+    text = " ".join(str(found).split())
+    assert "3 evaluations agree with .499 (8 bits), rounded or cut, but perhaps by coincidence: more digits or " in text
+    assert "1 with further differences give the same values" in text
+    assert "Rarer rankings were not tried, because a simpler evaluation agrees." in text
 
 
 def test_two_code_lengths_must_both_agree():

@@ -175,6 +175,18 @@ def test_claims_are_found_by_words_and_the_lack_of_results_is_said(here, capsys)
     assert "Tables of results" not in capsys.readouterr().out
 
 
+def test_scores_of_methods_are_found_by_words_and_words_without_any_are_counted(here, capsys):
+    assert main(["papers", "cifar-10 GIST", "itq", "32"]) == 0
+    ours, *_, other = capsys.readouterr().out.splitlines()[1:6]
+    assert ours.split()[1:7] == ["gist", "cifar10_54k", "itq", "mAP", "32", "bits"]
+    assert ["0.1711  ours, docs/leaderboard.md" in ours, "0.1632  TreezzZ/ITQ_PyTorch" in other] == [True, True]
+    assert main(["papers", "standard", "bre"]) == 2
+    assert re.search(r"has all of these words: standard \([0-9]+\), bre \([0-9]+\)\.", capsys.readouterr().err)
+    assert main(["papers", "gist", "itq"]) == 0
+    assert "scores of methods also have these words: add a hasher or a code length." in capsys.readouterr().out
+    assert not papers.matching([{"value": "0.1732"}], ["32"])
+
+
 TABLES = papers.all_tables()
 
 
