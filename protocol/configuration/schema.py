@@ -82,12 +82,16 @@ def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _scalar(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text."""
+    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text.
+
+    Of the booleans, only `true` and `false`: a quoted 'no' is a mistake.
+    """
     is_valid = Validator(schema).is_valid
     if text == "null" or not is_valid(text):
         with contextlib.suppress(ProtocolError):
             scalar = parse(text, "")
-            return scalar if isinstance(scalar, int | float | None) and is_valid(scalar) else text
+            is_word = isinstance(scalar, bool) and text.lower() not in ("true", "false")
+            return scalar if isinstance(scalar, int | float | None) and is_valid(scalar) and not is_word else text
     return text
 
 

@@ -2,11 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from types import NoneType
-from typing import Annotated, Any, dataclass_transform, get_args
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from protocol.checks import ProtocolError, integer, number, one_of, positive_number, suggesting
 
@@ -16,6 +19,14 @@ Count = Annotated[int, integer]
 """An integer of at least 1."""
 Positive = Annotated[float, positive_number]
 NotNegative = Annotated[float, number]
+_TYPES: dict[Any, tuple[Any, str]] = {
+    int: (Integral, "an integer"),
+    float: (Real, "a number"),
+    bool: (bool | np.bool_, "True or False"),
+    str: (str, "text"),
+    NoneType: (NoneType, "None"),
+}
+"""The types of the values that a plain annotation allows, and these values in words."""
 
 
 def at_least(minimum: int) -> Check:
@@ -32,8 +43,9 @@ def choice(*choices: str) -> Check:
 class Configurable:
     """A plug-in whose options are keyword arguments of the constructor, which only stores them.
 
-    The range of an option is in its annotation, as in ``n_iter: Count = 50`` or ``size: Annotated[int, at_least(8)] =
-    32``. With ``Count | None``, None is also allowed. A class with an ``__init__``, or with a number or word under a
+    The type and range of an option are in its annotation, as in ``centre: bool = True``, ``n_iter: Count = 50`` or
+    ``size: Annotated[int, at_least(8)] = 32``. They are checked before the first use, as in scikit-learn: by `fit` of a
+    hasher, and by the constructor of a feature or quantiser. With ``Count | None``, None is also allowed. A class with an ``__init__``, or with a number or word under a
     public name in lower case that is neither annotated nor inherited, raises ProtocolError.
     """
 
@@ -64,10 +76,35 @@ class Configurable:
         return {name: getattr(self, name) for name in self.defaults()}
 
     def check_options(self) -> None:
-        """Raise ProtocolError if an option is not in the range of its annotation."""
-        for cls in reversed(type(self).__mro__):
-            for name, hint in inspect.get_annotations(cls).items():
-                parts = (hint, *get_args(hint))
-                if not (NoneType in parts and getattr(self, name) is None):
-                    for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
-                        check(getattr(self, name), name)
+        """Raise ProtocolError if an option is not of the type or in the range of its annotation."""
+        hints = get_type_hints(type(self), include_extras=True)
+        for name, value in self.options.items():
+            parts = (hints[name], *get_args(hints[name]))
+            if not (NoneType in parts and value is None):
+                for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
+                    check(value, name)
+                if not _fits(value, hints[name]):
+                    raise ProtocolError(f"{name} must be {_words(hints[name])}, got {value!r}.")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type; as in a config file, a list may be a tuple."""
+    if hint in _TYPES:
+        return isinstance(value, _TYPES[hint][0]) and (hint is bool or not isinstance(value, bool))
+    match get_origin(hint), get_args(hint):
+        case (annotated, [kind, *_]) if annotated is Annotated:
+            return _fits(value, kind)
+        case (literal, values) if literal is Literal:
+            return value in values
+        case (union, kinds) if union in (Union, UnionType):
+            return any(_fits(value, kind) for kind in kinds)
+        case (sequence, [kind, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
+            return isinstance(value, list | tuple) and all(_fits(item, kind) for item in value)
+    return True
+
+
+def _words(hint: Any) -> str:
+    """Return the allowed values in words."""
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_words, get_args(hint)))
+    return _TYPES[hint][1] if hint in _TYPES else inspect.formatannotation(hint)

@@ -53,7 +53,7 @@ def test_labels_may_be_strings(form):
 
 def test_rows_are_checked_once_and_not_copied():
     X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    assert TrainingSet(X).X is X
+    assert TrainingSet(X).X.base is X
     refuses("in 1 of 3 rows, first in row 2", TrainingSet, [[1.0], [2.0], [np.nan]])
 
 
