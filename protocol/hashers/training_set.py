@@ -240,6 +240,18 @@ class TrainingSet:
         """The rows without their supervision; a new training set, which shares no computed values, if they have any."""
         return self if self._y is None else TrainingSet(self.X)
 
+    def some(self, n_rows: int) -> "TrainingSet":
+        """Return at most `n_rows` of the rows, a sample with a fixed seed, with their supervision."""
+        every = np.random.default_rng(0).permutation(len(self.X))
+        rows, y = np.sort(every[:n_rows]), self._y
+        if y is not None:
+            y = y.tocsr()[rows][:, rows] if hasattr(y, "tocsr") else np.asarray(y)[rows]
+        return TrainingSet(self.X[rows], y)
+
+    def altered(self) -> "TrainingSet":
+        """Return other rows with the same supervision: the features in reverse order, and halved."""
+        return TrainingSet(self.X[:, ::-1] / 2, self._y)
+
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""

@@ -213,7 +213,12 @@ def entry(kind: str, name: str) -> Record:
 def user_plugins() -> list[Record]:
     """Return the records of the user's own plug-ins."""
     records = (record for registry in REGISTRIES.values() for record in registry.entries())
-    return [record for record in records if record.module.startswith(f"{folders.PLUGINS.__name__}.")]
+    return [record for record in records if is_users(record.module)]
+
+
+def is_users(module: str) -> bool:
+    """Return whether a module is one of the user's own plug-ins."""
+    return module.startswith(f"{folders.PLUGINS.__name__}.")
 
 
 def names(kind: str) -> list[str]:

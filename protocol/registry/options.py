@@ -45,8 +45,9 @@ class Configurable:
 
     The type and range of an option are in its annotation, as in ``centre: bool = True``, ``n_iter: Count = 50`` or
     ``size: Annotated[int, at_least(8)] = 32``. They are checked before the first use, as in scikit-learn: by `fit` of a
-    hasher, and by the constructor of a feature or quantiser. With ``Count | None``, None is also allowed. A class with an ``__init__``, or with a number or word under a
-    public name in lower case that is neither annotated nor inherited, raises ProtocolError.
+    hasher, and by the constructor of a feature or quantiser. With ``Count | None``, None is also allowed. A class with
+    an ``__init__``, or with a number or word under a public name in lower case that is neither annotated nor inherited,
+    raises ProtocolError.
     """
 
     def __init_subclass__(cls) -> None:

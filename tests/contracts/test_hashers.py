@@ -11,6 +11,7 @@ import re
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -368,6 +369,17 @@ def continues_the_first_fit(self, training, rng):
     return {}
 
 
+def outside(place):
+    """Return the right hasher, but with its array in a place that all its models share."""
+    return but(
+        "Outside",
+        _fit=lambda self, training, rng: (
+            vars(place).update(W=rng.random((D, 8)) - 0.5) or Right._fit(self, training, rng)
+        ),
+        _encode=lambda self, X: X @ place.W > 0,
+    )
+
+
 def uses_up(self, training):
     self.W_ += len(vars(training))
     training.used = True
@@ -405,6 +417,7 @@ WRONG = {
         recording("Unrepeatable", lambda self, training: vars(self).update(W_=np.random.default_rng().random((D, 8)))),
         adding("Noisy", lambda V: np.random.default_rng().normal(0, 9, V.shape)),
         adding("Centred", lambda V: -np.median(V, axis=0)),
+        outside(SimpleNamespace()),
         adding("Dithered", lambda V: np.random.default_rng(0).normal(0, 9, V.shape)),
     ],
     check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
