@@ -47,6 +47,9 @@ from protocol.provenance.storage import check_writable
 
 try:
     IS_MODULE = not workflow.modifier.is_main_snakefile()
+    if IS_MODULE and not config:
+        advice = 'Write `configfile: "my.yaml"` before it and `config: config` in it'
+        raise ProtocolError(f"The module has no configuration. {advice}.")
     FILES_OF_CONFIG = [] if IS_MODULE else workflow.configfiles
     EXPERIMENT = configuration.load(config, from_file=IS_MODULE or bool(FILES_OF_CONFIG), files=FILES_OF_CONFIG)
     configuration.check_installed(EXPERIMENT)
