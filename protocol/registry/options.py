@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args
 
 import numpy as np
 
-from protocol.checks import ProtocolError, integer, number, one_of, positive_number, suggesting
+from protocol.checks import ProtocolError, integer, listed, number, one_of, positive_number, suggesting
 
 Check = Callable[[Any, str], object]
 """A function of a value and its name that raises ProtocolError if the value is out of range."""
@@ -22,8 +22,8 @@ NotNegative = Annotated[float, number]
 _TYPES: dict[Any, tuple[Any, str]] = {
     int: (Integral, "an integer"),
     float: (Real, "a number"),
-    bool: (bool | np.bool_, "True or False"),
-    str: (str, "text"),
+    bool: (bool | np.bool_, "true or false"),
+    str: (str, "a string"),
     NoneType: (NoneType, "None"),
 }
 """The types of the values that a plain annotation allows, and these values in words."""
@@ -84,28 +84,41 @@ class Configurable:
             if not (NoneType in parts and value is None):
                 for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
                     check(value, name)
-                if not _fits(value, hints[name]):
-                    raise ProtocolError(f"{name} must be {_words(hints[name])}, got {value!r}.")
+                if not fits(value, hints[name]):
+                    raise ProtocolError(f"{name} must be {words(hints[name])}, got {value!r}.")
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of an annotated type; as in a config file, a list may be a tuple."""
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type, in which a sequence is a list or tuple."""
     if hint in _TYPES:
         return isinstance(value, _TYPES[hint][0]) and (hint is bool or not isinstance(value, bool))
     match get_origin(hint), get_args(hint):
         case (annotated, [kind, *_]) if annotated is Annotated:
-            return _fits(value, kind)
+            return fits(value, kind)
         case (literal, values) if literal is Literal:
             return value in values
         case (union, kinds) if union in (Union, UnionType):
-            return any(_fits(value, kind) for kind in kinds)
+            return any(fits(value, kind) for kind in kinds)
         case (sequence, [kind, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
-            return isinstance(value, list | tuple) and all(_fits(item, kind) for item in value)
-    return True
+            return isinstance(value, list | tuple) and all(fits(item, kind) for item in value)
+    return True  # a plug-in itself checks other types
 
 
-def _words(hint: Any) -> str:
-    """Return the allowed values in words."""
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(map(_words, get_args(hint)))
-    return _TYPES[hint][1] if hint in _TYPES else inspect.formatannotation(hint)
+def words(hint: Any) -> str:
+    """Return in words which values an annotated type allows.
+
+    Examples
+    --------
+    >>> words(Sequence[int] | int | None), words(Literal["a", "b"])
+    ('a list of integers, an integer or None', "'a' or 'b'")
+    """
+    match get_origin(hint), get_args(hint):
+        case (annotated, [kind, *_]) if annotated is Annotated:
+            return words(kind)
+        case (literal, values) if literal is Literal:
+            return listed(map(repr, values), "or")
+        case (union, kinds) if union in (Union, UnionType):
+            return listed(map(words, kinds), "or")
+        case (sequence, [kind, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
+            return f"a list of {words(kind).split()[-1]}s"
+    return _TYPES[hint][1] if hint in _TYPES else "any value"

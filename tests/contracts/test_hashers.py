@@ -521,12 +521,12 @@ class Typed(Right):
 @pytest.mark.parametrize(
     ("option", "right", "wrong", "allowed"),
     [
-        ("flag", [True, np.True_], ["no", 0], "True or False"),
+        ("flag", [True, np.True_], ["no", 0], "true or false"),
         ("steps", [3, np.int64(3)], [2.5, "3", True], "an integer"),
         ("width", [3, 0.5, np.float32(3)], [None, "3", False], "a number"),
-        ("word", [None, "x"], [3], "text or None"),
-        ("many", [[1, 2], ()], [3.0, ["a"]], "tuple.float, ...."),
-        ("kind", ["b"], ["c"], "Literal.'a', 'b'."),
+        ("word", [None, "x"], [3], "a string or None"),
+        ("many", [[1, 2], ()], [3.0, ["a"]], "a list of numbers"),
+        ("kind", ["b"], ["c"], "'a' or 'b'"),
     ],
 )
 def test_the_type_of_an_option_is_checked(option, right, wrong, allowed):
