@@ -48,7 +48,7 @@ def test_what_it_names_is_there():
 def test_its_everyday_commands_are_valid(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     commands = re.findall(r"`((?:protocol|snakemake) ?[^`]*)`", README.partition("| to | type |")[2])
-    assert len(commands) == 9
+    assert len(commands) == 10
     assert {shlex.split(command)[0] for command in commands} == {"protocol", "snakemake"}
     for command in commands:
         if command.startswith("protocol list"):

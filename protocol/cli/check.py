@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
+from protocol.hashers.repeatability import FEW
 from protocol.terminal import width
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def _plugins(experiment: "Experiment") -> list[str]:
     """Return the user's own plug-ins, and what is not checked of hashers among them."""
     folder = experiment.config["plugins"]
     names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.user_plugins()] if folder else []
-    unchecked = "not checked: whether fits and codes repeat (protocol.hashers.check_hasher(hasher, X, y) in Python)"
+    later = f"`protocol run` checks it with {FEW} training rows, and protocol.hashers.check_hasher with all"
+    unchecked = f"not checked: whether fits and codes repeat; {later}"
     notes = [unchecked] * any(name.startswith("hasher ") for name in names)
     return [f"{folder}: {', '.join(names) or 'none'}", *notes] if folder else []
 

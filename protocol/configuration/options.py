@@ -4,18 +4,16 @@ import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration import schema
-from protocol.configuration.schema import Validator, abbreviated, at, phrase
+from protocol.configuration.schema import abbreviated, at, scalar
+from protocol.registry.options import fits, words
 from protocol.splits import OPTIONS as OPTIONS_OF_SPLITS
 
 _PASSED = {"dataset": {"paths"}, "ground_truth": {"query", "database", "train", "seed"}, "hasher": {"n_bits", "seed"}}
 """Parameters that the pipeline sets, which are therefore no options."""
-_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Option:
     @property
     def expected(self) -> str:
         """The allowed values in words, as far as the type determines them."""
-        return phrase(_schema(self.type))
+        return words(self.type).replace("None", "null")
 
     def checked(self, value: Any, where: str) -> Any:
         """Return a checked value of the option; text is parsed unless the option is a text.
@@ -38,25 +36,18 @@ class Option:
         ProtocolError
             If the value is not of the option's type.
         """
-        allowed = _schema(self.type)
-        value = plain(value if isinstance(self.default, str) else schema.with_defaults(value, allowed))
-        if not Validator(allowed).is_valid(value):
+        value = plain(value)
+        if not isinstance(self.default, str):
+            kind, *_ = get_args(self.type) or [str]
+            items = (
+                [scalar(item, functools.partial(fits, hint=kind)) for item in value]
+                if isinstance(value, list)
+                else value
+            )
+            value = scalar(items, functools.partial(fits, hint=self.type))
+        if not fits(value, self.type):
             raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value
-
-
-def _schema(annotation: Any) -> dict[str, Any]:
-    """Return the JSON schema of an annotation; a plug-in itself checks the values of other types."""
-    if annotation in _TYPES:
-        return {"type": _TYPES[annotation]}
-    match get_origin(annotation), get_args(annotation):
-        case (literal, values) if literal is Literal:
-            return {"enum": list(values)}
-        case (union, forms) if union in (Union, UnionType):
-            return {"anyOf": [_schema(form) for form in forms]}
-        case (sequence, [item, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
-            return {"type": "array", "items": _schema(item)}
-    return {}
 
 
 def plain(value: Any) -> Any:

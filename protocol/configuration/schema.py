@@ -9,7 +9,7 @@ import copy
 import functools
 import operator
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -69,7 +69,7 @@ def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
     """
     match value:
         case str():
-            return _scalar(value, schema)
+            return scalar(value, Validator(schema).is_valid)
         case list() | tuple() if "items" in schema:
             return [with_defaults(item, schema["items"]) for item in value]
         case Mapping() | None if schema.get("type") == "object":
@@ -81,13 +81,16 @@ def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
     return value
 
 
-def _scalar(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text."""
-    is_valid = Validator(schema).is_valid
-    if text == "null" or not is_valid(text):
+def scalar(text: Any, is_valid: Callable[[Any], bool]) -> Any:
+    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text.
+
+    Of the booleans, only `true` and `false`: a quoted 'no' is a mistake.
+    """
+    if isinstance(text, str) and (text == "null" or not is_valid(text)):
         with contextlib.suppress(ProtocolError):
-            scalar = parse(text, "")
-            return scalar if isinstance(scalar, int | float | None) and is_valid(scalar) else text
+            value = parse(text, "")
+            is_word = isinstance(value, bool) and text.lower() not in ("true", "false")
+            return value if isinstance(value, int | float | None) and is_valid(value) and not is_word else text
     return text
 
 

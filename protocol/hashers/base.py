@@ -1,9 +1,10 @@
 """The base class of all hashers: the conventions of scikit-learn without its import, checks, and models as arrays."""
 
 import abc
+import contextlib
 import json
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import MAGNITUDES, SUPERVISION, TrainingSet, check_magnitude
+from protocol.hashers.training_set import MAGNITUDES, SUPERVISION, TrainingSet, check_magnitude, read_only
 from protocol.inputs.validation import matrix
 from protocol.registry import Configurable, Count, at_least
 from protocol.registry.records import RECORDS
@@ -119,9 +120,9 @@ class Hasher(Configurable, abc.ABC):
         Raises
         ------
         ProtocolError
-            If a parameter is out of range or changed by `_fit`, `X` is not a finite matrix or does not suffice for
-            `n_bits` bits, the supervision is missing or does not fit, or the learned arrays are not finite or not as
-            `learned` declares.
+            If a parameter is of a wrong type, out of range or changed by `_fit`, `_fit` writes to the rows or labels,
+            `X` is not a finite matrix or does not suffice for `n_bits` bits, the supervision is missing or does not
+            fit, or the learned arrays are not finite or not as `learned` declares.
         """
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
@@ -130,7 +131,8 @@ class Hasher(Configurable, abc.ABC):
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
         options, where = self.options, f"{type(self).__name__}._fit"
-        record, n_features = self._fit(training, np.random.default_rng(self.seed)), training.X.shape[1]
+        with _read_only(where):
+            record, n_features = self._fit(training, np.random.default_rng(self.seed)), training.X.shape[1]
         if self.options != options:
             raise ProtocolError(f"{where} must not change n_bits or another option: {options} became {self.options}.")
         if not isinstance(record, dict):
@@ -179,8 +181,9 @@ class Hasher(Configurable, abc.ABC):
         rows = matrix(X, n_features=n_features)
         bits_of_rows = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):
-            block = np.ascontiguousarray(rows[start : start + _BLOCK])
-            bits, shape = encode(block), (len(block), self.n_bits)
+            block = read_only(np.ascontiguousarray(rows[start : start + _BLOCK]))
+            with _read_only(f"{type(self).__name__}._encode"):
+                bits, shape = encode(block), (len(block), self.n_bits)
             if not isinstance(bits, np.ndarray) or bits.dtype != bool or bits.shape != shape:
                 got = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else type(bits).__name__
                 raise ProtocolError(f"{type(self).__name__}._encode: expected a bool array, shape {shape}, got {got}.")
@@ -302,6 +305,18 @@ class LinearHasher(Hasher):
 
 THRESHOLDS = {**LinearHasher.learned, "threshold_": ("float32", "n_bits")}
 """The learned arrays of a `LinearHasher` with thresholds."""
+
+
+@contextlib.contextmanager
+def _read_only(where: str) -> Iterator[None]:
+    """Turn NumPy's error for a write to a read-only array into a ProtocolError that names the method."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        problem = "writes to an array that it may only read, such as the rows. Copy it first: `X = X.copy()`"
+        raise ProtocolError(f"{where} {problem}.") from error
 
 
 def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher, packed_codes
-from protocol.hashers.repeatability import check_codes
+from protocol.hashers.repeatability import check_codes, check_few
 from protocol.hashers.training_set import TrainingSet
 from protocol.provenance import reuse, storage
 from protocol.scores.tables import read_text, write_csv
@@ -105,6 +106,9 @@ def train_and_encode(
     """
     *stored, times = files
     earlier, encoding = reuse.unchanged(stored, made_of), defaultdict[int, float](float)
+    shortest = min(made_of.keys() - earlier.keys(), default=None)
+    if shortest is not None and registry.is_users(hasher.__module__):
+        check_few(hasher(n_bits=shortest, seed=made_of[shortest]["seed"], **made_of[shortest]["options"]), training)
     fitted = {n: _fitted(hasher, n, made_of[n], training, files[0]) for n in sorted(made_of) if n not in earlier}
     models = {n_bits: model for n_bits, (model, _) in fitted.items()}
     codes = {

@@ -38,6 +38,13 @@ def check_magnitude(X: ArrayLike, name: str, smallest: float, largest: float) ->
             raise ProtocolError(f"{name}: the largest magnitude of the features is {magnitude:.2g}. {advice}")
 
 
+def read_only(array: NDArray) -> NDArray:
+    """Return a view of an array that can't be written to: a hasher gets the user's own rows, without a copy."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class Affinities:
     """The relevance levels between training rows, from 0 (not relevant).
 
@@ -187,7 +194,7 @@ class TrainingSet:
     Parameters
     ----------
     X : array_like of float, shape (n, d)
-        The rows. A contiguous float32 matrix is used without a copy, and must not be modified.
+        The rows. A contiguous float32 matrix is used without a copy. All attributes are read-only.
     y : array_like or sparse matrix, optional
         The supervision. It is checked when a hasher requires it, as one of:
 
@@ -225,7 +232,7 @@ class TrainingSet:
 
     def __init__(self, X: ArrayLike, y: Any = None) -> None:
         check_magnitude(X, "X", *FLOAT32)
-        self.X = np.ascontiguousarray(matrix(X))
+        self.X = read_only(np.ascontiguousarray(matrix(X)))
         self._y = y
 
     @property
@@ -233,13 +240,25 @@ class TrainingSet:
         """The rows without their supervision; a new training set, which shares no computed values, if they have any."""
         return self if self._y is None else TrainingSet(self.X)
 
+    def some(self, n_rows: int) -> "TrainingSet":
+        """Return at most `n_rows` of the rows, a sample with a fixed seed, with their supervision."""
+        every = np.random.default_rng(0).permutation(len(self.X))
+        rows, y = np.sort(every[:n_rows]), self._y
+        if y is not None:
+            y = y.tocsr()[rows][:, rows] if hasattr(y, "tocsr") else np.asarray(y)[rows]
+        return TrainingSet(self.X[rows], y)
+
+    def altered(self) -> "TrainingSet":
+        """Return other rows with the same supervision: the features in reverse order, and halved."""
+        return TrainingSet(self.X[:, ::-1] / 2, self._y)
+
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""
         y = class_labels(self._supervision("integers or strings (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
             raise ProtocolError(f"labels: all {len(y):,} training rows belong to one class; at least two are needed.")
-        return y
+        return read_only(y)
 
     @functools.cached_property
     def affinities(self) -> Affinities:
@@ -254,7 +273,7 @@ class TrainingSet:
         other = matrix(values, "pairs")
         if len(other) != len(self.X):
             raise ProtocolError(f"pairs: {len(other):,} rows for {len(self.X):,} training rows.")
-        return np.ascontiguousarray(other)
+        return read_only(np.ascontiguousarray(other))
 
     def _supervision(self, expected: str) -> Any:
         if self._y is None:
@@ -268,7 +287,7 @@ class TrainingSet:
     @functools.cached_property
     def mean(self) -> NDArray[np.float32]:
         """The mean of the rows."""
-        return self.X.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return read_only(self.X.mean(axis=0, dtype=np.float64).astype(np.float32))
 
     @functools.cached_property
     def scale(self) -> float:
@@ -305,7 +324,7 @@ class TrainingSet:
         if n_components > (n_features := self.X.shape[1]):
             raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {n_components:,}.")
         directions, n_with_variance = self._decomposition
-        leading = np.ascontiguousarray(directions[:, :n_components])
+        leading = read_only(np.ascontiguousarray(directions[:, :n_components]))
         return PrincipalComponents(self.mean, leading, max(0, n_components - n_with_variance))
 
     @functools.cached_property

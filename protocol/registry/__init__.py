@@ -44,7 +44,7 @@ class Registry(Generic[R]):
     """The plug-ins of one kind, which are found when they are first requested."""
 
     def __init__(self, record: type[R]) -> None:
-        self.kind, self.package = record.kind, record.package
+        self.kind, self.package, self._decorator = record.kind, record.package, record.__name__
         self._scanned = False
 
     @property
@@ -95,7 +95,16 @@ class Registry(Generic[R]):
     def check(self, name: str, also: Iterable[str] = ()) -> None:
         """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""
         known = {*self.names(), *also}
+        if name not in known:
+            self._check_record(name)
         one_of(name, known, self.kind.replace("_", " "), listing=f"protocol list {self.kind}s")
+
+    def _check_record(self, name: str) -> None:
+        """Raise ProtocolError if one of the user's files defines an unknown plug-in, but registers nothing."""
+        if path := folders.without_record(name):
+            advice = "Call declare(...) in it" if self.kind == "split" else f"Put @{self._decorator}(...) before it"
+            problem = f"{folders.shown(path)} defines it without a record. {advice}"
+            raise ProtocolError(f"Unknown {self.kind.replace('_', ' ')} {name!r}: {problem}.")
 
     def entry(self, name: str) -> R:
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
@@ -113,6 +122,7 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[registered], dict(numbers)
         if name in self.records:  # a name with placeholders
             return self.records[name], {}
+        self._check_record(name)
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ProtocolError:
@@ -213,7 +223,12 @@ def entry(kind: str, name: str) -> Record:
 def user_plugins() -> list[Record]:
     """Return the records of the user's own plug-ins."""
     records = (record for registry in REGISTRIES.values() for record in registry.entries())
-    return [record for record in records if record.module.startswith(f"{folders.PLUGINS.__name__}.")]
+    return [record for record in records if is_users(record.module)]
+
+
+def is_users(module: str) -> bool:
+    """Return whether a module is one of the user's own plug-ins."""
+    return module.startswith(f"{folders.PLUGINS.__name__}.")
 
 
 def names(kind: str) -> list[str]:

@@ -2,13 +2,16 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from types import NoneType
-from typing import Annotated, Any, dataclass_transform, get_args
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
-from protocol.checks import ProtocolError, integer, number, one_of, positive_number, suggesting
+import numpy as np
+
+from protocol.checks import ProtocolError, integer, listed, number, one_of, positive_number, suggesting
 
 Check = Callable[[Any, str], object]
 """A function of a value and its name that raises ProtocolError if the value is out of range."""
@@ -16,6 +19,14 @@ Count = Annotated[int, integer]
 """An integer of at least 1."""
 Positive = Annotated[float, positive_number]
 NotNegative = Annotated[float, number]
+_TYPES: dict[Any, tuple[Any, str]] = {
+    int: (Integral, "an integer"),
+    float: (Real, "a number"),
+    bool: (bool | np.bool_, "true or false"),
+    str: (str, "a string"),
+    NoneType: (NoneType, "None"),
+}
+"""The types of the values that a plain annotation allows, and these values in words."""
 
 
 def at_least(minimum: int) -> Check:
@@ -32,9 +43,11 @@ def choice(*choices: str) -> Check:
 class Configurable:
     """A plug-in whose options are keyword arguments of the constructor, which only stores them.
 
-    The range of an option is in its annotation, as in ``n_iter: Count = 50`` or ``size: Annotated[int, at_least(8)] =
-    32``. With ``Count | None``, None is also allowed. A class with an ``__init__``, or with a number or word under a
-    public name in lower case that is neither annotated nor inherited, raises ProtocolError.
+    The type and range of an option are in its annotation, as in ``centre: bool = True``, ``n_iter: Count = 50`` or
+    ``size: Annotated[int, at_least(8)] = 32``. They are checked before the first use, as in scikit-learn: by `fit` of a
+    hasher, and by the constructor of a feature or quantiser. With ``Count | None``, None is also allowed. A class with
+    an ``__init__``, or with a number or word under a public name in lower case that is neither annotated nor inherited,
+    raises ProtocolError.
     """
 
     def __init_subclass__(cls) -> None:
@@ -64,10 +77,48 @@ class Configurable:
         return {name: getattr(self, name) for name in self.defaults()}
 
     def check_options(self) -> None:
-        """Raise ProtocolError if an option is not in the range of its annotation."""
-        for cls in reversed(type(self).__mro__):
-            for name, hint in inspect.get_annotations(cls).items():
-                parts = (hint, *get_args(hint))
-                if not (NoneType in parts and getattr(self, name) is None):
-                    for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
-                        check(getattr(self, name), name)
+        """Raise ProtocolError if an option is not of the type or in the range of its annotation."""
+        hints = get_type_hints(type(self), include_extras=True)
+        for name, value in self.options.items():
+            parts = (hints[name], *get_args(hints[name]))
+            if not (NoneType in parts and value is None):
+                for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
+                    check(value, name)
+                if not fits(value, hints[name]):
+                    raise ProtocolError(f"{name} must be {words(hints[name])}, got {value!r}.")
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type, in which a sequence is a list or tuple."""
+    if hint in _TYPES:
+        return isinstance(value, _TYPES[hint][0]) and (hint is bool or not isinstance(value, bool))
+    match get_origin(hint), get_args(hint):
+        case (annotated, [kind, *_]) if annotated is Annotated:
+            return fits(value, kind)
+        case (literal, values) if literal is Literal:
+            return value in values
+        case (union, kinds) if union in (Union, UnionType):
+            return any(fits(value, kind) for kind in kinds)
+        case (sequence, [kind, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
+            return isinstance(value, list | tuple) and all(fits(item, kind) for item in value)
+    return True  # a plug-in itself checks other types
+
+
+def words(hint: Any) -> str:
+    """Return in words which values an annotated type allows.
+
+    Examples
+    --------
+    >>> words(Sequence[int] | int | None), words(Literal["a", "b"])
+    ('a list of integers, an integer or None', "'a' or 'b'")
+    """
+    match get_origin(hint), get_args(hint):
+        case (annotated, [kind, *_]) if annotated is Annotated:
+            return words(kind)
+        case (literal, values) if literal is Literal:
+            return listed(map(repr, values), "or")
+        case (union, kinds) if union in (Union, UnionType):
+            return listed(map(words, kinds), "or")
+        case (sequence, [kind, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
+            return f"a list of {words(kind).split()[-1]}s"
+    return _TYPES[hint][1] if hint in _TYPES else "any value"

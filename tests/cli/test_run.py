@@ -37,7 +37,11 @@ def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("words", "status", "said"), [("--dry-run", 0, "\nreport "), ("-n nothing_of_this_name", 1, "MissingRuleException")]
+    ("words", "status", "said"),
+    [
+        ("--dry-run", 0, "\nreport "),
+        ("-n modles", 1, "). Did you mean models? The option --list-target-rules lists all stages.\n"),
+    ],
 )
 def test_the_default_experiment_in_an_empty_folder(words, status, said, tmp_path, root):
     command = [sys.executable, "-m", "protocol", "run", *words.split()]

@@ -11,6 +11,8 @@ import re
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -367,6 +369,17 @@ def continues_the_first_fit(self, training, rng):
     return {}
 
 
+def outside(place):
+    """Return the right hasher, but with its array in a place that all its models share."""
+    return but(
+        "Outside",
+        _fit=lambda self, training, rng: (
+            vars(place).update(W=rng.random((D, 8)) - 0.5) or Right._fit(self, training, rng)
+        ),
+        _encode=lambda self, X: X @ place.W > 0,
+    )
+
+
 def uses_up(self, training):
     self.W_ += len(vars(training))
     training.used = True
@@ -404,6 +417,7 @@ WRONG = {
         recording("Unrepeatable", lambda self, training: vars(self).update(W_=np.random.default_rng().random((D, 8)))),
         adding("Noisy", lambda V: np.random.default_rng().normal(0, 9, V.shape)),
         adding("Centred", lambda V: -np.median(V, axis=0)),
+        outside(SimpleNamespace()),
         adding("Dithered", lambda V: np.random.default_rng(0).normal(0, 9, V.shape)),
     ],
     check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
@@ -444,6 +458,9 @@ MISTAKES = [
     (r"_fit must return .*`return {}`, got None[.]$", {"_fit": lambda self, training, rng: None}),
     (r"_encode: expected a bool array, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated
+    ("_fit writes to an array .* only read, .* Copy it", {"_fit": lambda self, training, rng: training.X.fill(0)}),
+    ("_fit writes to an array", {"_fit": lambda self, training, rng: training.mean.fill(0)}),
+    ("_encode writes to an array", {"_encode": lambda self, X: np.negative(X, out=X) @ self.W_ > 0}),
 ]
 
 
@@ -490,6 +507,33 @@ def test_a_hasher_gets_no_undeclared_supervision_and_reads_no_undeclared_array()
 def test_an_attribute_that_would_have_no_effect_is_refused(attribute, message):
     refuses(f"^Odd{message}", but, "Odd", **attribute)
     assert but("Constants", WIDTH=1.5, _width=1.5)(8).get_params() == {"n_bits": 8, "seed": 0}
+
+
+class Typed(Right):
+    flag: bool = False
+    steps: int = 2
+    width: float = 1
+    word: "str | None" = None  # as with `from __future__ import annotations`
+    many: tuple[float, ...] = (1.0,)
+    kind: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    ("option", "right", "wrong", "allowed"),
+    [
+        ("flag", [True, np.True_], ["no", 0], "true or false"),
+        ("steps", [3, np.int64(3)], [2.5, "3", True], "an integer"),
+        ("width", [3, 0.5, np.float32(3)], [None, "3", False], "a number"),
+        ("word", [None, "x"], [3], "a string or None"),
+        ("many", [[1, 2], ()], [3.0, ["a"]], "a list of numbers"),
+        ("kind", ["b"], ["c"], "'a' or 'b'"),
+    ],
+)
+def test_the_type_of_an_option_is_checked(option, right, wrong, allowed):
+    for value in right:
+        Typed(8, **{option: value}).fit(X)
+    for value in wrong:
+        refuses(f"^{option} must be {allowed}, got {re.escape(repr(value))}[.]$", Typed(8, **{option: value}).fit, X)
 
 
 @pytest.mark.parametrize(("check", "wrong"), [(key, wrong) for key in WRONG for wrong in WRONG[key]], ids=name_of)

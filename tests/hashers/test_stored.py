@@ -8,11 +8,19 @@ from encoded import refuses
 
 from protocol import registry
 from protocol.hashers import TrainingSet, packed_codes, train_and_encode
+from protocol.hashers.repeatability import check_few
 from protocol.provenance import storage
 
 X = np.random.default_rng(0).normal(size=(60, 12)).astype(np.float32)
 ITQ = registry.get("hasher", "itq")
 IMAGE = np.arange(60)
+
+
+UNSEEDED = {
+    "learned": {"W_": ("float64", "d", "n_bits")},
+    "_fit": lambda self, training, _: vars(self).update(W_=np.random.default_rng().normal(size=(12, 4))) or {},
+    "_encode": lambda self, X: X @ self.W_ > 0,
+}
 
 
 def made_of(*lengths, **changed):
@@ -25,6 +33,8 @@ def run(folder, expected, *, killed=None, hasher=ITQ):
     paths, lengths = (folder / "models.h5", folder / "codes.h5", folder / "times.csv"), []
 
     class Recorded(hasher):
+        __module__ = hasher.__module__
+
         def fit(self, X, y=None):
             if self.n_bits == killed:
                 raise KeyboardInterrupt
@@ -72,11 +82,20 @@ def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(t
     ("message", "method"),
     [
         ("_fit: np.random was used", {"_fit": lambda self, training, rng: ITQ._fit(self, training, np.random)}),
+        ("_fit: two fits with one seed differ in W_", UNSEEDED | {"__module__": "protocol.plugins.own"}),
         ("transform: .* of 60 rows change", {"_encode": lambda self, X: ITQ._encode(self, X - X.mean(axis=0))}),
     ],
 )
 def test_codes_that_the_seed_and_the_rows_do_not_determine_are_refused(tmp_path, message, method):
     refuses(f"^Recorded[.]{message}", run, tmp_path, made_of(4), hasher=type("Wrong", (ITQ,), method))
+    run(tmp_path, made_of(4), hasher=type("Shipped", (ITQ,), UNSEEDED))  # a second fit is for the user's own
+
+
+def test_a_hasher_for_which_a_few_rows_are_not_enough_is_not_checked_with_them(caplog):
+    caplog.set_level("INFO")
+    check_few(registry.get("hasher", "sph")(n_bits=4), TrainingSet(X[:2]))
+    noted = "not checked whether fits repeat, because one with 2 rows failed: X: SpH needs at least "
+    assert caplog.messages[0].startswith(noted)
 
 
 def test_codes_are_those_of_the_models(tmp_path):

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from encoded import refuses
+from scipy.sparse import csr_array
 
 from protocol.hashers import TrainingSet, linear_algebra, training, training_set
 from protocol.hashers.linear_algebra import project
@@ -53,8 +54,20 @@ def test_labels_may_be_strings(form):
 
 def test_rows_are_checked_once_and_not_copied():
     X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    assert TrainingSet(X).X is X
+    assert TrainingSet(X).X.base is X
     refuses("in 1 of 3 rows, first in row 2", TrainingSet, [[1.0], [2.0], [np.nan]])
+
+
+@pytest.mark.parametrize("kind", ["labels", "affinities", "pairs"])
+def test_some_rows_have_their_own_supervision(kind):
+    X = np.arange(40.0).reshape(20, 2)
+    y = {"labels": X[:, 0].astype(int) % 3, "affinities": csr_array(X.astype(int) @ X.astype(int).T), "pairs": X[:, :1]}
+    some = TrainingSet(X, y[kind]).some(9)
+    levels = some.X.astype(int) @ some.X.astype(int).T
+    expected = {"labels": some.X[:, 0] % 3, "affinities": levels, "pairs": some.X[:, :1]}[kind]
+    value = some.affinities.among(np.arange(9)) if kind == "affinities" else getattr(some, kind)
+    np.testing.assert_array_equal(value, expected)
+    assert len(TrainingSet(X).some(30).X) == 20
 
 
 def test_the_log_has_twenty_lines_with_step_and_objective(caplog):

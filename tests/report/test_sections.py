@@ -10,7 +10,7 @@ from scipy import stats
 from protocol.hashers import selection
 from protocol.provenance.storage import replacing
 from protocol.report.results import read_examples
-from protocol.report.sections import choices
+from protocol.report.sections import at_edges, choices
 from protocol.report.sections.curves import binarisation_section, shares
 from protocol.report.sections.data import duplicates_section
 from protocol.scores.summary import COLUMNS, ITEMS, at, with_and_without
@@ -101,7 +101,10 @@ def test_choices_are_counted_over_runs_and_scores_averaged():
     of_long = (8, [("n_iter=50", 2), ("n_iter=5", 1)], pytest.approx(1.2 / 3), pytest.approx(1.1 / 3))
     keys = ("n_bits", "chosen", "best", "default")
     expected = [place | dict(zip(keys, values, strict=True)) for values in (of_short, of_long)]
-    assert [*choices(pd.DataFrame(table, columns=selection.COLUMNS))] == expected
+    assert [*choices(scores := pd.DataFrame(table, columns=selection.COLUMNS))] == expected
+    assert at_edges(scores) == ["itq (n_iter)"]
+    assert at_edges(scores.assign(chosen=scores["options"] == "n_iter=7")) == []
+    assert at_edges(scores[scores["n_bits"] == 8]) == []  # both of two values are ends
 
 
 NAMED = {"names": {"features": {"gist": "GIST", "bow": "BoW"}, "splits": {}, "hashers": {"lsh": "LSH"}}}

@@ -100,6 +100,10 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\nrange: 0, 1\n" in capsys.readouterr().out
+    own(no_record=HASHER.replace(RECORD, "").replace("HasherRecord", "Count"))
+    put = "own/no_record.py defines it without a record. Put @HasherRecord(...) before it."
+    assert checked(capsys, "no_record") == (2, f"protocol: unknown hasher 'no_record': {put}\n")
+    refuses("^Unknown metric 'Mine': own/no_record.py .* Put @MetricRecord", registry.get, "metric", "Mine")
     assert checked(capsys, "mien")[1].startswith("protocol: unknown hasher 'mien'. Did you mean 'mine'? ")
     refuses("width must be a finite number > 0, got 0", registry.get("hasher", "mine")(width=0).check)
 

@@ -71,6 +71,9 @@ def deployed(tmp_path, hosted):
 
 def test_another_workflow_imports_this_one_and_makes_splits(source, environment, tmp_path):
     snakefile = IMPORTING.replace("SOURCE", str(source / "workflow" / "Snakefile"))
+    empty = Workflow(tmp_path / "empty", snakefile.replace('configfile: "experiment.yaml"', ""), environment)
+    problem = 'The module has no configuration. Write `configfile: "my.yaml"` before it and `config: config` in it.'
+    assert problem in empty.run("--dry-run", fails=True)
     workflow = Workflow(tmp_path / "user", snakefile, environment)
     plan = workflow.run("--dry-run", "--quiet", "rules")
     assert "protocol_dataset" in plan

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
+from snakemake.exceptions import MissingRuleException, WorkflowError
 from snakemake.io import sourcecache_entry
 from snakemake.logging import logger
 
@@ -38,7 +38,7 @@ except ModuleNotFoundError as error:
         f"'hashing-protocol[pipeline] @ git+https://{origin.host}/{origin.repo}@{origin.ref}'"
     )
 from protocol.auditing import known_pairs_sha256
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, close
 from protocol.configuration import records
 from protocol.datasets import Downloads
 from protocol.inputs.arrays import path_of
@@ -47,6 +47,9 @@ from protocol.provenance.storage import check_writable
 
 try:
     IS_MODULE = not workflow.modifier.is_main_snakefile()
+    if IS_MODULE and not config:
+        advice = 'Write `configfile: "my.yaml"` before it and `config: config` in it'
+        raise ProtocolError(f"The module has no configuration. {advice}.")
     FILES_OF_CONFIG = [] if IS_MODULE else workflow.configfiles
     EXPERIMENT = configuration.load(config, from_file=IS_MODULE or bool(FILES_OF_CONFIG), files=FILES_OF_CONFIG)
     configuration.check_installed(EXPERIMENT)
@@ -186,7 +189,15 @@ def shards(wildcards):
 
 def build_dag(build=workflow._build_dag):
     """Make the plan, and check the existing results that it relies on, before any job starts and in dry runs."""
-    build()
+    try:
+        build()
+    except MissingRuleException as error:
+        name = re.search("No rule to produce (.*?)(?: \\(|$)", str(error))[1]
+        if "/" not in name:  # a stage, and no file
+            meant = close(name, [rule.name for rule in workflow.rules if not rule.has_wildcards()])
+            hint = "".join(f"Did you mean {stage}? " for stage in meant)
+            error.args = (f"{error} {hint}The option --list-target-rules lists all stages.",)
+        raise
     gc.enable()
     executes = workflow.is_main_process and workflow.executor_plugin is not None
     if executes and not workflow.touch:

@@ -171,7 +171,7 @@ class NetworkHasher(Hasher):
         optimiser = torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda i: factor ** (i * periods // self.epochs))
         y, n_steps, losses = training.labels, ceil(len(training.X) / self.batch_size), list[float]()
-        every_label = torch.from_numpy(y if y.ndim == 2 else y.astype(np.int64))
+        every_label = torch.from_numpy(y.astype(bool if y.ndim == 2 else np.int64))
         with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps) as steps:
             for epoch in range(self.epochs):
                 rng = np.random.default_rng([self.seed, epoch])

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
 from protocol.hashers import THRESHOLDS, LinearHasher, TrainingSet
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
@@ -37,10 +36,6 @@ class TALR(LinearHasher):
     n_components: Count | None = None
     start: Annotated[str, choice("itq", "random")] = "itq"
     rate_over_alpha: bool = False
-
-    def _check(self) -> None:
-        if not isinstance(self.rate_over_alpha, bool):
-            raise ProtocolError(f"rate_over_alpha: expected true or false, got {self.rate_over_alpha!r}.")
 
     @staticmethod
     @abc.abstractmethod

@@ -14,6 +14,7 @@ from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import binarisation_section, curves_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
+from protocol.scores.metadata import options_of
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, family
 from protocol.scores.summary import at
 
@@ -54,7 +55,7 @@ def options_section(results: Results) -> Section | None:
     if results.selection is None:
         return None
     rows = choices(results.selection)
-    text = PAGE.text("options", metric=rows[0]["metric"])
+    text = PAGE.text("options", metric=rows[0]["metric"], edges=at_edges(results.selection))
     return PAGE.section("options", [text], tables=[PAGE.table("options", rows)])
 
 
@@ -80,6 +81,19 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
         values = (*key, best["score"].mean(), default, Counter(best["options"]).most_common())
         rows.append(dict(zip((*combination, "best", "default", "chosen"), values, strict=True)))
     return rows
+
+
+def at_edges(selection: "pd.DataFrame") -> list[str]:
+    """Return the options that some run chose at an end of a grid of three or more numbers, as ``HASHER (OPTION)``."""
+    import pandas as pd
+
+    edges = []
+    for hasher, rows in selection.assign(options=selection["options"].map(options_of)).groupby("hasher", sort=True):
+        for option in rows["options"].iloc[0]:
+            values = pd.to_numeric(rows["options"].str.get(option), errors="coerce")  # NaN for a word
+            is_end = values[rows["chosen"]].isin([values.min(), values.max()])
+            edges += [f"{hasher} ({option})"] * bool(values.nunique() > 2 and is_end.any())
+    return edges
 
 
 def meanings_section(results: Results) -> Section:
