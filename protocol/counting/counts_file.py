@@ -73,7 +73,7 @@ def counted(
     reusable = reuse.unchanged([earlier], made_of)
     for group, (n_bits, pair) in zip(made_of, pairs.items(), strict=True):
         if group in reusable:
-            (arrays,) = reusable[group].arrays()
+            (arrays,) = reuse.arrays([earlier], group)
         else:
             arrays = pack_counts(count(pair["query"], pair["database"], n_bits, truths, index_order=index_order))
         yield Counted(group, arrays, recorded, made_of[group])
