@@ -174,20 +174,16 @@ def _groups(
     cells = np.searchsorted(relevance.levels, levels) * different.size + tie
     counted = np.bincount(cells, minlength=relevance.levels.size * different.size)
     at_level[:, 1::2] = counted.reshape(relevance.levels.size, -1)
-    retrieved, at_level = _merged(retrieved, at_level)
-    ranks = _ranks(keys, code_of_item, positions) if index_order else np.empty(0, dtype=np.int64)
-    return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
-
-
-def _merged(retrieved: Integers, at_level: Integers) -> tuple[Integers, Integers]:
-    """Remove empty groups, and merge adjacent groups whose items all have the same level."""
+    # Empty groups are removed, and adjacent groups are merged if all their items have the same level.
     some = retrieved > 0
     retrieved, at_level = retrieved[some], at_level[:, some]
     of_all_levels = np.vstack([retrieved - at_level.sum(axis=0), at_level])
     is_pure = (of_all_levels > 0).sum(axis=0) == 1
     level = np.where(is_pure, of_all_levels.argmax(axis=0), -1)
     starts = np.flatnonzero(np.append(True, (level[1:] != level[:-1]) | ~is_pure[1:]))
-    return np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
+    retrieved, at_level = np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
+    ranks = _ranks(keys, code_of_item, positions) if index_order else np.empty(0, dtype=np.int64)
+    return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
 
 
 def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integers:

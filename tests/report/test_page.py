@@ -245,7 +245,7 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
     assert table.rows == [["lsh", "+0.250"], ["sh", "+0.450", "+0.200"]]  # the intervals of two runs leave -1 to 1
     assert TWO_RUNS in table.caption
     made = with_runs(results, lsh=(0.3, 0.4, 0.2), itq=(0.5, 0.7, 0.5), sh=(0.1, 0.2, 0.0))
-    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 / 3**0.5 * (1 / 3 + results.shared("standard")) ** 0.5
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 / 3**0.5 * (1 / 3 + results.shared["standard"]) ** 0.5
     cells = [f"+{mean:.2f}\n[{mean - half:.2f}, {mean + half:.2f}]" for mean in (0.8 / 3, 1.4 / 3)]
     table = table_of(of(made, "answer"), "differences")
     assert table.rows == [["lsh", cells[0]], ["sh", cells[1], "+0.20"]]
@@ -293,7 +293,7 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
         for split in ("standard", "improved")
     )
     (row,) = at(figure.data, **place).itertuples()
-    pairs = mean_of(standard - improved, shared=max(map(results.shared, results.splits)))
+    pairs = mean_of(standard - improved, shared=max(map(results.shared.get, results.splits)))
     assert (row.difference, row.low, row.high) == pytest.approx((pairs.mean, *pairs.interval()))
     assert (row.value, row.value_versus) == pytest.approx((standard.mean(), improved.mean()))
     assert row.versus == "improved"
