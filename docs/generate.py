@@ -340,7 +340,7 @@ def _section(
     listed = [_lines(_referring(shared, first.name, described))] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
-    if kind in registry.PACKAGES and kind != "metric":
+    if kind in registry.REGISTRIES and kind != "metric":
         lines = _option_lines(kind, first.name, described)
         listed += [f"- Options:{' ' + lines[4:] if kind in _BRIEF else chr(10) + lines}"] if lines else []
     parts += ["\n".join(listed)] if listed else []

@@ -27,7 +27,7 @@ HEAVY = (
 def test_listing_every_plug_in_imports_nothing_heavy():
     code = (
         "import sys; from protocol import registry\n"
-        "for kind in registry.PACKAGES: list(registry.entries(kind))\n"
+        "for kind in registry.REGISTRIES: list(registry.entries(kind))\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -50,7 +50,7 @@ def test_short_tasks_start_without_heavy_libraries():
 )
 def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script):
     """The digest in `params` is what makes an edit rerun a rule; a plug-in left out of it leaves stale results."""
-    from protocol.registry import PACKAGES
+    from protocol.registry import REGISTRIES
 
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     if script.stem == "download":
@@ -58,7 +58,7 @@ def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script)
     calls = re.findall(rf'code(?:_of)?\(\s*"{script.name}"(.*?)\),\n    \w', rules, re.S)
     assert calls
     text = script.read_text()
-    gets = {kind for kind in PACKAGES if f'registry.get("{kind}"' in text}
+    gets = {kind for kind in REGISTRIES if f'registry.get("{kind}"' in text}
     gets |= {"metric"} if re.search(r"^from protocol\.metrics import .*\bevaluate\b", text, re.M) else set()
     for call in calls:
         users = re.findall(r'"([A-Za-z_ ]+)"', call)

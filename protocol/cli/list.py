@@ -17,7 +17,7 @@ from protocol.terminal import width
 
 _NOT_SHOWN = ("name", "summary", "template", "plugin", "module", "files", "statistics", "check")
 _LETTERS = {"radius": "R", "cutoff": "K", "beta": "beta"}  # of a metric's parameters, as in its name
-_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
+_LISTS = {f"{kind}s": kind for kind in (*registry.REGISTRIES, "finding", "convention", "config")}
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def entries(kind: str) -> Iterator[Any]:
     """Yield the plug-ins of a kind, the findings or the conventions."""
-    if kind in registry.PACKAGES:
+    if kind in registry.REGISTRIES:
         yield from registry.entries(kind)
     elif kind == "finding":
         from protocol.auditing import KIND_OF
@@ -93,7 +93,7 @@ def explanation(kind: str, name: str) -> str:
     ProtocolError
         If there is no such name; the message lists the closest ones.
     """
-    if kind in registry.PACKAGES:
+    if kind in registry.REGISTRIES:
         entry: Any = registry.entry(kind, name)
     else:
         by_name = {one.name: one for one in entries(kind)}

@@ -191,7 +191,6 @@ class Experiment:
                 "sample": sample_of(split),
                 "run": run,
                 "hasher": hasher,
-                "precomputed": hasher in self.codes,
             }
             for feature in self.features.values()
             for split in feature.splits

@@ -75,8 +75,14 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         with at("plugins"):
             folders.add(config["plugins"])
     config = _with_named_variants("ground_truth", _with_named_variants("hasher", config))
+    name, path = config["dataset"], ("dataset_options",)
+    with at("dataset"):
+        registry.DATASETS.check(name)
+    with at(*path):
+        of_dataset = options.with_defaults("dataset", name, config["dataset_options"], path=path)
+        datasets.user_paths(name, of_dataset)
     config |= {
-        "dataset_options": _dataset_options(config),
+        "dataset_options": of_dataset,
         "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
         "metrics": _metrics(config),
         "features": {name: _feature(name, keys) for name, keys in config["features"].items()},
@@ -115,17 +121,6 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
         raise ProtocolError("dataset: results for another dataset need another name: add --config experiment=NAME.")
     return default | dict(config)
-
-
-def _dataset_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of the dataset, whose files and folders exist."""
-    name, path = config["dataset"], ("dataset_options",)
-    with at("dataset"):
-        registry.DATASETS.check(name)
-    with at(*path):
-        values = options.with_defaults("dataset", name, config["dataset_options"], path=path)
-        datasets.user_paths(name, values)
-    return values
 
 
 def _metrics(config: Mapping[str, Any]) -> list[str]:

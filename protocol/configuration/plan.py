@@ -23,7 +23,7 @@ from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, s
 
 Wildcards = Mapping[str, str]
 """The wildcards of a job, by name."""
-_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher", "precomputed")
+_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher")
 _RUN = "{feature}/{sample}/run{run}"
 
 
@@ -266,10 +266,6 @@ class Plan:
         sizes = self.experiment.config["extension_bits"]
         return [(name, s) for name in self._feature(wildcards).extensions for s in ([0] if name == "none" else sizes)]
 
-    def scored_hashers(self, wildcards: Wildcards) -> list[str]:
-        """Return the hashers and methods with precomputed codes of a feature and split."""
-        return self.each("{hasher}", wildcards)
-
     def code_files(self, wildcards: Wildcards) -> dict[str, dict[int, dict[str, str]]]:
         """Return the files of a method's precomputed codes by split, code length and role."""
         method, run = self.experiment.codes[wildcards["hasher"]], int(wildcards["run"])
@@ -335,7 +331,7 @@ class Plan:
 
     def leak_features(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
         """Return the features of a run of the leak study, with their ground truths and trained hashers."""
-        rows = [row for row in self.rows({"run": wildcards["run"]}) if not row["precomputed"]]
+        rows = [row for row in self.rows({"run": wildcards["run"]}) if row["hasher"] in self.experiment.hashers]
         return {
             name: self.feature({"feature": name})
             | {

@@ -116,7 +116,11 @@ class Plain:
             retrieved[row] = np.bincount(distances, minlength=self._n_bits + 1)
             for name, relevance in self._by_label.items():
                 positions, levels = relevance.row(query)
-                by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
+                cells = distances[positions].astype(np.int64)
+                if relevance.levels.size > 1:
+                    cells += np.searchsorted(relevance.levels, levels) * retrieved.shape[1]
+                counts = by_name[name][row]
+                counts[:] = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
         return retrieved, by_name
 
     def at_levels(self, relevance: Relevance, block: slice) -> Integers:
@@ -190,12 +194,3 @@ def in_order_of(ranks: Integers, levels: Integers, relevance: Relevance, relevan
 def distances_from(query: CodeWords, database: CodeWords) -> NDArray[np.uint16]:
     """Return the Hamming distance of every database item; `query` is (n_words,), `database` (n_words, n_database)."""
     return np.bitwise_count(database ^ query[:, None]).sum(axis=0, dtype=np.uint16)
-
-
-def _histogram(distances: NDArray[np.uint16], levels: Integers, relevance: Relevance, n_bits: int) -> Integers:
-    """Count the relevant items of a query at each level and distance, (n_levels, n_bits + 1)."""
-    cells = distances.astype(np.int64)
-    if relevance.levels.size > 1:
-        cells += np.searchsorted(relevance.levels, levels) * (n_bits + 1)
-    shape = (relevance.levels.size, n_bits + 1)
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)

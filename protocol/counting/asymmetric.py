@@ -6,11 +6,11 @@ The ranking is therefore that of a weighted Hamming distance, in which the weigh
 query's output from the threshold. If all outputs have the same magnitude, such as -1 and +1, it is the Hamming ranking.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +107,27 @@ def asymmetric_counts(
     integer(threads, "threads")
     if leave_one_out:
         check_same_number(len(query_outputs), len(database_codes))
-    scorer = _Scorer(database_codes, n_bits)
-    bucket_sizes = None if leave_one_out else scorer.bucket_sizes
+    words = codes.words(database_codes)
+    _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    distinct, bucket_sizes = database_codes[first], None if leave_one_out else np.sort(sizes)[::-1]
+    groups = functools.partial(_groups, number.reshape(-1), relevance, index_order, leave_one_out)
     block_size = max(1, _BLOCK_BYTES // (8 * len(database_codes) * (2 + relevance.levels.size)))
-    groups = partial(_groups, scorer.code_of_item, relevance, index_order, leave_one_out)
+    n_signs = max(1, _SIGN_BYTES // (8 * n_bits))
+
+    @functools.lru_cache(maxsize=1)  # those of few codes are computed once
+    def signs(start: int) -> Floats:
+        return np.where(codes.unpack(distinct[start : start + n_signs], n_bits), 1.0, -1.0)
+
+    def keys_of(outputs: NDArray[np.floating]) -> Floats:
+        """Return the scores of the distinct codes, (n_outputs, n_codes), negative and times a power of two."""
+        values, keys = -_as_integers(outputs), np.empty((len(outputs), len(distinct)))
+        for start in range(0, len(distinct), n_signs):
+            np.matmul(values, signs(start).T, out=keys[:, start : start + n_signs])
+        return keys
+
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(query_outputs), block_size):
-            keys = scorer.keys(query_outputs[start : start + block_size])
+            keys = keys_of(query_outputs[start : start + block_size])
             rows = list(pool.map(groups, itertools.count(start), keys))
             yield _padded(rows, relevance.levels, bucket_sizes, index_order)
             progress(len(keys))
@@ -129,39 +143,6 @@ def _check(query_outputs: NDArray[np.floating], database_codes: Packed, n_bits: 
     if not finite.all():
         row = np.flatnonzero(~finite)[0]
         raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
-
-
-class _Scorer:
-    """Computes the inner products of outputs with the distinct codes of a database.
-
-    Attributes
-    ----------
-    code_of_item : ndarray of int64, shape (n_database,)
-        The index of each item's code among the distinct codes.
-    bucket_sizes : ndarray of int64, shape (n_codes,)
-        The numbers of items with the same code, descending.
-    """
-
-    def __init__(self, database_codes: Packed, n_bits: int) -> None:
-        words = codes.words(database_codes)
-        _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
-        self.code_of_item, self.bucket_sizes = number.reshape(-1), np.sort(sizes)[::-1]
-        self._codes, self._n_bits = database_codes[first], n_bits
-        step = max(1, _SIGN_BYTES // (8 * n_bits))
-        self._parts = [slice(start, start + step) for start in range(0, len(self._codes), step)]
-        self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None
-
-    def keys(self, outputs: NDArray[np.floating]) -> Floats:
-        """Return the scores of the distinct codes, (n_outputs, n_codes), negative and times a power of two."""
-        values = -_as_integers(outputs)
-        keys = np.empty((len(values), len(self._codes)))
-        for part in self._parts:
-            signs = self._of_part(part) if self._signs is None else self._signs
-            np.matmul(values, signs.T, out=keys[:, part])
-        return keys
-
-    def _of_part(self, part: slice) -> Floats:
-        return np.where(codes.unpack(self._codes[part], self._n_bits), 1.0, -1.0)
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> Floats:
@@ -193,20 +174,16 @@ def _groups(
     cells = np.searchsorted(relevance.levels, levels) * different.size + tie
     counted = np.bincount(cells, minlength=relevance.levels.size * different.size)
     at_level[:, 1::2] = counted.reshape(relevance.levels.size, -1)
-    retrieved, at_level = _merged(retrieved, at_level)
-    ranks = _ranks(keys, code_of_item, positions) if index_order else np.empty(0, dtype=np.int64)
-    return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
-
-
-def _merged(retrieved: Integers, at_level: Integers) -> tuple[Integers, Integers]:
-    """Remove empty groups, and merge adjacent groups whose items all have the same level."""
+    # Empty groups are removed, and adjacent groups are merged if all their items have the same level.
     some = retrieved > 0
     retrieved, at_level = retrieved[some], at_level[:, some]
     of_all_levels = np.vstack([retrieved - at_level.sum(axis=0), at_level])
     is_pure = (of_all_levels > 0).sum(axis=0) == 1
     level = np.where(is_pure, of_all_levels.argmax(axis=0), -1)
     starts = np.flatnonzero(np.append(True, (level[1:] != level[:-1]) | ~is_pure[1:]))
-    return np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
+    retrieved, at_level = np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
+    ranks = _ranks(keys, code_of_item, positions) if index_order else np.empty(0, dtype=np.int64)
+    return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
 
 
 def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integers:

@@ -82,8 +82,9 @@ def bucket_search(
     codes.check_pair(query, database, n_bits)
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
     integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
-    sides = (_segments(side, n_bits, bits_per_table, n_tables) for side in (query, database))
-    tables = list(map(_lookups, *sides))
+    starts_of_tables = range(0, n_tables * bits_per_table, bits_per_table)
+    sides = [codes.unpack(side, n_bits) for side in (query, database)]
+    tables = [_lookups(*(bits[:, start : start + bits_per_table] for bits in sides)) for start in starts_of_tables]
     totals, retrieved = np.empty((3, len(query)), dtype=np.int64), np.zeros(len(database), dtype=bool)
     for row in range(len(query)):
         retrieved[:] = False
@@ -94,17 +95,11 @@ def bucket_search(
     return BucketSearch(*totals)
 
 
-def _segments(packed: Packed, n_bits: int, width: int, number: int) -> list[NDArray]:
-    """Return the segments of each code, as byte strings that can be sorted and compared."""
-    bits = codes.unpack(packed, n_bits)
-    cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
-    return [np.ascontiguousarray(segment).view(f"V{segment.shape[1]}")[:, 0] for segment in cut]
-
-
 def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the items sorted by bucket, and where the bucket of each query starts and stops."""
-    _, bucket = np.unique(np.concatenate([database, query]), return_inverse=True)
-    database_keys, query_keys = bucket[: database.size], bucket[database.size :]
+    """Return the items sorted by bucket, and where the bucket of each query starts and stops, for bits of one table."""
+    packed = codes.pack(np.concatenate([database, query]))
+    _, bucket = np.unique(packed.view(f"V{packed.shape[1]}")[:, 0], return_inverse=True)
+    database_keys, query_keys = bucket[: len(database)], bucket[len(database) :]
     order = np.argsort(database_keys, kind="stable")
     ordered = database_keys[order]
     return order, np.searchsorted(ordered, query_keys), np.searchsorted(ordered, query_keys, side="right")

@@ -16,18 +16,9 @@ from protocol.provenance import reuse, storage
 from protocol.scores.metadata import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
 
-
-class Counted(NamedTuple):
-    """The counts of one split, run and code length that are to be stored.
-
-    ``arrays`` are those of `pack_counts`, ``ground_truths`` is the `truths_record` of the split and run, and
-    ``made_of`` is as for `protocol.provenance.reuse.unchanged`.
-    """
-
-    group: str
-    arrays: Mapping[str, NDArray]
-    ground_truths: Mapping[str, Mapping[str, str]]
-    made_of: Mapping[str, Any] = {}
+Counted = tuple[str, Mapping[str, NDArray], Mapping[str, Mapping[str, str]], Mapping[str, Any]]
+"""The counts of one split, run and code length that are to be stored: the name of their group, the arrays of
+`pack_counts`, the `truths_record` of the split and run, and ``made_of`` as for `reuse.unchanged`."""
 
 
 def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
@@ -73,10 +64,10 @@ def counted(
     reusable = reuse.unchanged([earlier], made_of)
     for group, (n_bits, pair) in zip(made_of, pairs.items(), strict=True):
         if group in reusable:
-            (arrays,) = reusable[group].arrays()
+            (arrays,) = reuse.arrays([earlier], group)
         else:
             arrays = pack_counts(count(pair["query"], pair["database"], n_bits, truths, index_order=index_order))
-        yield Counted(group, arrays, recorded, made_of[group])
+        yield group, arrays, recorded, made_of[group]
 
 
 def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str, str | Path]) -> Iterator[Counted]:
@@ -91,7 +82,7 @@ def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str
     truths = _truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
     recorded = truths_record(truths, storage.read(files["splits"], ["query", "database"]))
     for length, counts in total.items():
-        yield Counted(f"{split}/run{run}/{length}", pack_counts(counts), recorded)
+        yield f"{split}/run{run}/{length}", pack_counts(counts), recorded, {}
 
 
 def _truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevance]:
@@ -113,11 +104,11 @@ def write_counts(
     files = {f"{kind}/{split}/run{run}": file for (split, run), paths in inputs.items() for kind, file in paths.items()}
     record = storage.provenance("counts", parameters={"ground_truths": {}}, inputs=files, fits={})
     with storage.writing(path, record, compress=True) as file:
-        for of_length in counts:
-            record["parameters"]["ground_truths"][of_length.group.rpartition("/")[0]] = of_length.ground_truths
-            record["fits"][of_length.group] = {"made_of": of_length.made_of}
-            for name, array in sorted(of_length.arrays.items()):
-                file.put(f"{of_length.group}/{name}", array)
+        for group, arrays, ground_truths, made_of in counts:
+            record["parameters"]["ground_truths"][group.rpartition("/")[0]] = ground_truths
+            record["fits"][group] = {"made_of": made_of}
+            for name, array in sorted(arrays.items()):
+                file.put(f"{group}/{name}", array)
 
 
 class StoredCounts(NamedTuple):

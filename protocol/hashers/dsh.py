@@ -94,8 +94,11 @@ class DSH(LinearHasher):
             raise ProtocolError(f"X: DSH needs at least {needed}, got {len(training.X):,}.")
         self.mean_ = training.mean
         X = training.X - self.mean_
-        start = X[rng.choice(len(X), n_clusters, replace=False)]
-        centres, sizes = _k_means(X, start, self.n_iter)
+        centres = X[rng.choice(len(X), n_clusters, replace=False)]
+        for _ in range(self.n_iter):  # of Lloyd's k-means
+            member = _assign(squared_distances(centres, X)) == np.arange(n_clusters)[:, None]
+            sizes = member.sum(axis=1)
+            centres = (member.astype(np.float32) @ X) / sizes[:, None]
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             most = f"{len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring clusters"
@@ -112,15 +115,6 @@ class DSH(LinearHasher):
         return {"n_clusters": n_clusters, "n_planes": len(pairs)}
 
 
-def _k_means(X: NDArray[np.float32], centres: NDArray, n_iter: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the centres (k, d) and cluster sizes (k,) after `n_iter` >= 1 iterations of Lloyd's k-means."""
-    for _ in range(n_iter):
-        member = _assign(squared_distances(centres, X)) == np.arange(len(centres))[:, None]
-        sizes = member.sum(axis=1)
-        centres = (member.astype(np.float32) @ X) / sizes[:, None]
-    return centres, sizes
-
-
 def _assign(distances: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the nearest centre of each row; an empty cluster takes the farthest row of a cluster with several rows."""
     labels = distances.argmin(axis=0)
@@ -134,7 +128,7 @@ def _assign(distances: NDArray[np.float32]) -> NDArray[np.int64]:
     return labels
 
 
-def _neighbours(centres: NDArray[np.float64], n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _neighbours(centres: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the distinct pairs i < j of neighbouring centres, (m, 2), and their squared distances."""
     distances = squared_distances(centres, centres.astype(np.float32))
     np.fill_diagonal(distances, np.inf)  # a centre is not its own neighbour

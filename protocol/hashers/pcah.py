@@ -65,7 +65,7 @@ class PCAH(LinearHasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)
-        self.mean_ = components.mean
+        self.mean_ = training.mean
         self.projection_ = self._rotated(components.directions, training, rng)
         return {"directions_without_variance": components.n_without_variance}
 

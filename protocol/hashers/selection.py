@@ -165,7 +165,7 @@ def select(
     """
     every, earlier = points(grid), reuse.unchanged([output], made_of)
     seeds = {n_bits: origin["seed"] for n_bits, origin in made_of.items() if n_bits not in earlier}
-    scores: dict[int, ArrayLike] = {n_bits: reused.arrays()[0]["scores"] for n_bits, reused in earlier.items()}
+    scores: dict[int, ArrayLike] = {n_bits: reuse.arrays([output], n_bits)[0]["scores"] for n_bits in earlier}
     scores |= search(hasher, every, training, validation, seeds=seeds, options=options)
     defaults = hasher().get_params()
     read = {"validation_query": validation.query, "validation_database": validation.database, "train": training.X}

@@ -76,7 +76,7 @@ class SH(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(min(self.n_bits, training.X.shape[1]))
-        self.mean_ = components.mean
+        self.mean_ = training.mean
         self.directions_ = components.directions
         V = project(training.X, self.mean_, self.directions_)
         # An epsilon on both sides, as in the reference code, keeps the range of a constant component above zero.

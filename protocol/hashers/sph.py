@@ -103,7 +103,9 @@ class SpH(Hasher):
         n_iter = 0
         squared_radius, overlaps = _halve(X, centres)
         while n_iter < self.max_iter and not converged:
-            pushed = _push(centres, overlaps, len(X) / 4)
+            # Centres are pushed apart if their spheres share too many rows, and pulled together if too few.
+            force = (overlaps - len(X) / 4) / (len(X) / 2)
+            pushed = centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / self.n_bits
             if np.linalg.norm(pushed, axis=1).max() > _FAR * farthest:
                 break
             centres = pushed
@@ -135,9 +137,3 @@ def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArra
     squared_radius = (farthest + _SLACK * (farthest + (centres**2).sum(axis=1))).astype(np.float32)
     inside = (distances <= squared_radius[:, None]).astype(np.float32)
     return squared_radius, (inside @ inside.T).astype(np.float64)  # counts below 2^24 are exact in float32
-
-
-def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], target: float) -> NDArray[np.float64]:
-    """Return the centres, pushed apart if their spheres share too many rows, pulled together if too few."""
-    force = (overlaps - target) / (2 * target)
-    return centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / len(centres)

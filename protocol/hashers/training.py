@@ -120,7 +120,8 @@ def train_and_encode(
     packed: dict[Any, Any] = {"image": images["items"], "query_image": images["query"]}
     for n_bits in sorted(made_of):
         if n_bits in earlier:
-            fits[n_bits], (learned[n_bits], packed[n_bits]) = earlier[n_bits].fit, earlier[n_bits].arrays()
+            fits[n_bits] = earlier[n_bits]
+            learned[n_bits], packed[n_bits] = reuse.arrays(stored, n_bits)
         else:
             fits[n_bits] = {"made_of": made_of[n_bits], **models[n_bits].fit_record_}
             learned[n_bits] = models[n_bits].to_arrays()

@@ -171,7 +171,6 @@ class PrincipalComponents(NamedTuple):
 
     Attributes
     ----------
-    mean : ndarray of float32, shape (d,)
     directions : ndarray of float32, shape (d, n_components)
         W: orthonormal columns, the largest variance first. The entry of each column with the largest absolute value is
         positive, so that the sign does not depend on the linear-algebra library.
@@ -180,7 +179,6 @@ class PrincipalComponents(NamedTuple):
         than components. Bits computed from them are noise.
     """
 
-    mean: NDArray[np.float32]
     directions: NDArray[np.float32]
     n_without_variance: int
 
@@ -325,7 +323,7 @@ class TrainingSet:
             raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {n_components:,}.")
         directions, n_with_variance = self._decomposition
         leading = read_only(np.ascontiguousarray(directions[:, :n_components]))
-        return PrincipalComponents(self.mean, leading, max(0, n_components - n_with_variance))
+        return PrincipalComponents(leading, max(0, n_components - n_with_variance))
 
     @functools.cached_property
     def _decomposition(self) -> tuple[NDArray[np.float32], int]:

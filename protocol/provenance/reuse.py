@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -18,18 +18,6 @@ from protocol.provenance import storage
 
 _Group = TypeVar("_Group", int, str)
 _log = logging.getLogger(__name__)
-
-
-class Earlier(NamedTuple):
-    """The results of an earlier run in one group: the record of what they were made of, and the files with them."""
-
-    fit: Mapping[str, Any]
-    group: str
-    files: Sequence[Path]
-
-    def arrays(self) -> list[dict[str, NDArray]]:
-        """Return the arrays of the group in each file."""
-        return [storage.read_group(file, self.group) for file in self.files]
 
 
 def earlier(path: str | Path) -> Path:
@@ -47,8 +35,8 @@ def keep(path: str | Path) -> None:
             shutil.copyfile(path, temporary)
 
 
-def unchanged(paths: Sequence[str | Path], made_of: Mapping[_Group, Mapping[str, Any]]) -> dict[_Group, Earlier]:
-    """Return the results of an earlier run for the groups whose inputs have not changed.
+def unchanged(paths: Sequence[str | Path], made_of: Mapping[_Group, Mapping[str, Any]]) -> dict[_Group, dict[str, Any]]:
+    """Return the records of the groups of an earlier run whose inputs have not changed: what ``fits`` says of them.
 
     Parameters
     ----------
@@ -71,4 +59,9 @@ def unchanged(paths: Sequence[str | Path], made_of: Mapping[_Group, Mapping[str,
     earlier_inputs = {group: [fits.get(str(group), {}).get("made_of") for fits in recorded] for group in made_of}
     same = [group for group, inputs in made_of.items() if all(one == inputs for one in earlier_inputs[group])]
     _log.info("reused from an earlier run: %s", ", ".join(map(str, same)) or "nothing")
-    return {group: Earlier(recorded[0][str(group)], str(group), files) for group in same}
+    return {group: recorded[0][str(group)] for group in same}
+
+
+def arrays(paths: Sequence[str | Path], group: int | str) -> list[dict[str, NDArray]]:
+    """Return the arrays of a group that `unchanged` returned, from the earlier file of each output."""
+    return [storage.read_group(earlier(path), str(group)) for path in paths]

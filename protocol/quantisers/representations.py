@@ -172,7 +172,16 @@ def represent(
     plugin = plugin_of(name, database.shape[1], seed)
     rows, fitted_on = training
     if not isinstance(plugin, Quantiser):
-        return Representation.of_codes(name, _hashed(name, plugin, rows, query, database, progress), fitted_on)
+        from protocol.hashers import packed_codes
+
+        try:
+            plugin.fit(np.asarray(rows))
+        except ProtocolError as error:
+            raise ProtocolError(f"hasher {name}: {error}") from error
+        done = stage(progress, "encoding", len(query) + len(database))
+        of_query = packed_codes({0: plugin}, blocks(query, done))[0]
+        of_database = packed_codes({0: plugin}, blocks(database, done), of_database=True)[0]
+        return Representation.of_codes(name, CodePair(of_query, of_database, plugin.n_bits), fitted_on)
     model = plugin.fit(_scaled(rows, distance, smallest=MAGNITUDES[0]), distance, seed)
     ranking = plugin.ranking(distance)
 
@@ -186,22 +195,6 @@ def represent(
     by: Distance = "dot" if ranking == "cosine" else ranking
     ranked_by = plugin.ranked_by(distance)
     return Representation(name, n_bytes, queries, Decoded(stored, restored), by, ranked_by, fitted_on)
-
-
-def _hashed(
-    name: str, model: "Hasher", rows: NDArray, query: NDArray, database: NDArray, progress: Progress
-) -> CodePair:
-    """Return the codes of a hasher that is fitted on `rows`."""
-    from protocol.hashers import packed_codes
-
-    try:
-        model.fit(np.asarray(rows))
-    except ProtocolError as error:
-        raise ProtocolError(f"hasher {name}: {error}") from error
-    done = stage(progress, "encoding", len(query) + len(database))
-    of_query = packed_codes({0: model}, blocks(query, done))[0]
-    of_database = packed_codes({0: model}, blocks(database, done), of_database=True)[0]
-    return CodePair(of_query, of_database, model.n_bits)
 
 
 def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:

@@ -140,7 +140,11 @@ def by_quantiser(
     shares, words = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
     for query, code in enumerate(codes.words(pair.query)):
         apart = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
-        candidates, again = _reranked(quantised, query, apart, max(top for *_, top in tops), seed)
+        near = np.flatnonzero(apart <= np.searchsorted(np.cumsum(np.bincount(apart)), max(top for *_, top in tops)))
+        vector, first = quantised.query[query : query + 1], np.zeros(near.size, dtype=np.int64)
+        again = pair_distances(vector, quantised.items, first, near, distance=quantised.distance)
+        order = np.lexsort((np.random.default_rng([seed, query]).random(near.size), again))  # equal ones are shuffled
+        candidates, again = near[order], again[order]
         relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}
         for at, (k, _, top) in enumerate(tops):
             shares[at, :, query] = np.array(_returned(apart[candidates], again, relevant[k], top, k)) / k
@@ -149,18 +153,6 @@ def by_quantiser(
     smallest: dict[int, int | None] = dict.fromkeys(relevances)
     smallest |= {row.neighbours: row.factor for row in reversed(rows) if row.expected >= target}
     return RescoringCurve(quantised.name, target, rows, smallest)
-
-
-def _reranked(quantised: Representation, query: int, apart: Integers, top: int, seed: int) -> tuple[Integers, Floats]:
-    """Return the items at the distances of the `top` nearest codes, in their order by a quantiser, and its distances.
-
-    `apart` are the distances of all codes from that of a query. Items at equal quantised distance are shuffled.
-    """
-    candidates = np.flatnonzero(apart <= np.searchsorted(np.cumsum(np.bincount(apart)), top))
-    vector, first = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
-    again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
-    order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
-    return candidates[order], again[order]
 
 
 def _returned(apart: Integers, again: Floats, relevant: NDArray[np.bool_], top: int, k: int) -> tuple[int, float, int]:

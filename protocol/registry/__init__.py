@@ -16,7 +16,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from protocol.checks import ProtocolError, listed, one_of
@@ -200,14 +199,12 @@ QUANTISERS = Registry(QuantiserRecord)
 _ALL: tuple[Registry[Record], ...] = (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, QUANTISERS, METRICS)
 REGISTRIES = {registry.kind: registry for registry in _ALL}
 """The registry of each kind of plug-in."""
-PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
-"""The package of each kind of plug-in."""
-_SINGULAR = {f"{kind}s": kind for kind in PACKAGES}
+_SINGULAR = {f"{kind}s": kind for kind in REGISTRIES}
 
 
 def _of(kind: str) -> Registry[Record]:
     """Return the registry of a kind, which may be in the plural."""
-    return REGISTRIES[one_of(_SINGULAR.get(kind, kind), PACKAGES, "kind")]
+    return REGISTRIES[one_of(_SINGULAR.get(kind, kind), REGISTRIES, "kind")]
 
 
 def entries(kind: str) -> Iterator[Record]:

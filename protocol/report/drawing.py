@@ -72,11 +72,15 @@ def pictures(
 def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
     r"""Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
 
-    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption; it needs the package graphicx. Of
-    a figure with choices, the pictures show what is drawn first.
+    Pictures are about as wide as the `inches` of their figure; the SVG states points. The PDF has embedded fonts, and
+    text remains text. ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption; it needs the package
+    graphicx. Of a figure with choices, the pictures show what is drawn first.
     """
     files: dict[str, bytes] = {}
-    for figure, content_of in zip(figures, printed_pictures(figures), strict=True):
+    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
+    drawn = pictures(list(map(_printed, figures)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
+    for figure, content_of in zip(figures, drawn, strict=True):
+        content_of["svg"] = re.sub(size, rb'\1 width="\2pt" height="\3pt"', content_of["svg"], count=1)
         files |= {f"{figure.name}.{extension}": content for extension, content in content_of.items()}
         kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
         latex = (
@@ -118,16 +122,6 @@ def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
             os.replace(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
-    """Return each figure as ``svg``, ``pdf`` and ``png``, about as wide as its `inches`; the SVG states points.
-
-    The PDF has embedded fonts, and text remains text. Several panels leave `_AXIS` points for their axis.
-    """
-    drawn = pictures(list(map(_printed, figures)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
-    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
-    return [own | {"svg": re.sub(size, rb'\1 width="\2pt" height="\3pt"', own["svg"], count=1)} for own in drawn]
 
 
 def _printed(figure: Figure) -> dict[str, Any]:

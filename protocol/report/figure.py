@@ -280,13 +280,9 @@ class Description:
     Every method fills in a template with `values`; all of them are strings, numbers or rows, as the file needs them.
     """
 
-    @property
-    def _content(self) -> dict[str, dict[str, Any]]:
-        return _read("page.yaml")
-
     def text(self, name: str, **values: Any) -> str:
         """Return a text."""
-        return rendered(self._content["texts"][name], **values)
+        return rendered(_read("page.yaml")["texts"][name], **values)
 
     def table(
         self, name: str, rows: Iterable[Any], header: Sequence[str] = (), strong: Any = frozenset(), **values: Any
@@ -301,7 +297,7 @@ class Description:
         header, strong
             As for `protocol.scores.tables.Table`; the header of a table with ``columns`` are their names.
         """
-        described = self._content["tables"][name]
+        described = _read("page.yaml")["tables"][name]
         columns, folded = described.get("columns", {}), described.get("folded", "")
         cells = [_cells(columns, row) if isinstance(row, Mapping) else list(row) for row in rows]
         header, n_labels = list(header or columns), described.get("n_labels", 1)
@@ -321,20 +317,20 @@ class Description:
         chart : mapping, optional
             The values of ``$name`` in the chart.
         """
-        described = self._content["figures"][of or name]
+        described = _read("page.yaml")["figures"][of or name]
         title, shows = (rendered(described[key], **values) for key in ("title", "shows"))
         spec, folded = self.chart(of or name, **chart or {}), described.get("folded", False)
         return Figure(name, title, shows, spec, data, choices or {}, folded)
 
     def chart(self, name: str, **values: Any) -> dict[str, Any]:
         """Return the chart of a figure as a Vega-Lite specification without data, given the values of ``$name``."""
-        return vega(self._content["figures"][name]["chart"], values)
+        return vega(_read("page.yaml")["figures"][name]["chart"], values)
 
     def section(
         self, name: str, text: Any = (), figures: Any = (), tables: Any = (), context: Any = None, **values: Any
     ) -> Section:
         """Return a section; `values` are the variables of its title."""
-        described = self._content["sections"][name]
+        described = _read("page.yaml")["sections"][name]
         title, template = rendered(described["title"], **values), described.get("template")
         return Section(name, title, text, figures, tables, template, context or {}, described.get("folded", False))
 

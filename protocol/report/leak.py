@@ -117,14 +117,7 @@ def _interval(row: Any) -> str:
     return f"{_MILLI * row.leak:+.2f}{interval}"
 
 
-def leak_text(
-    table: "pd.DataFrame",
-    summary: "pd.DataFrame",
-    *,
-    provenance: Mapping[str, Any],
-    experiment: str,
-    study: Mapping[str, Any],
-) -> str:
+def leak_text(table: "pd.DataFrame", summary: "pd.DataFrame", *, study: Mapping[str, Any], **about: Any) -> str:
     """Return the study as Markdown: the result, the method and the tables.
 
     Parameters
@@ -133,14 +126,14 @@ def leak_text(
         The table that `leaks` returns.
     summary : DataFrame
         The table that `summarise_leaks` returns.
-    provenance : mapping
-        The provenance record of the dataset's file, for its notes and versions.
-    experiment : str
     study : mapping
         The configuration's key `leak`.
+    **about
+        For the template: ``experiment``, the name, and ``provenance``, the record of the dataset's file with its notes
+        and versions.
     """
     pooled = together(table, study["controls"])
-    values = {"experiment": experiment, "study": study, "provenance": provenance, "summary": summary, "pooled": pooled}
+    values = about | {"study": study, "summary": summary, "pooled": pooled}
     values |= {"learners": at(summary, control=False), "controls": at(summary, control=True)}
     values |= {"conclusions": _conclusions(summary, pooled), "label": _label, "interval": _interval}
     values |= {"why": TWO_RUNS if (summary["n_runs"] == 2).any() else "", "level": LEVEL, "power_of_test": POWER}

@@ -134,7 +134,7 @@ def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFr
     texts = texts.where(~marked, texts + MARK)
     about = _about(results, rows, setting, metric) | {"n_runs": list(rows["n_runs"]), "std": rows["std"].max()}
     about |= {"is_tested": any(one is not None for one in leads), "n_pairs": math.comb(len(texts), 2)}
-    about |= {"no_test": NO_TEST if math.isinf(results.shared(setting["split"])) else "", "one_dataset": ONE_DATASET}
+    about |= {"no_test": NO_TEST if math.isinf(results.shared[setting["split"]]) else "", "one_dataset": ONE_DATASET}
     about |= {"test": CORRECTED}
     caption = PAGE.text("paper-table", **about, mark=MARK if marked.any(axis=None) else "")
     name = _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric)
@@ -148,5 +148,5 @@ def _is_significant(results: Scores, metric: str, n_bits: int) -> bool | None:
     setting = _setting(results)
     scores = at(results.run_scores, metric=metric, n_bits=n_bits, **setting)
     runs = scores.pivot_table(index="run", columns="hasher", values="value")
-    best = lead(runs, shared=results.shared(setting["split"]), metric=metric)
+    best = lead(runs, shared=results.shared[setting["split"]], metric=metric)
     return None if best is None or math.isnan(best.of.p) else best.of.is_significant

@@ -11,7 +11,7 @@ from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import N_FIRST, Results
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
-from protocol.report.sections.data import Status, status
+from protocol.report.sections.data import status
 from protocol.scores.tables import templates
 
 PACKAGE_DATA = "templates/*.j2"
@@ -22,26 +22,19 @@ def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
     title = results.config.get("title", f"{results.config['names']['dataset']}: retrieval with binary codes")
     selections = [selection.combination for selection in results.selections]
-    about: dict[str, Any] = {"summary": experiment_line(results), "lines": status(results), "selections": selections}
-    return render(title, *sections_of(results), **about)
+    about = {"summary": experiment_line(results), "status": status(results)}
+    return render(title, *sections_of(results), selections=selections, **about)
 
 
-def render(
-    title: str,
-    parts: Sequence[Section],
-    *others: Sequence[Section],
-    summary: str = "",
-    lines: Sequence[Status] = (),
-    selections: Sequence[Mapping[str, Any]] = (),
-) -> str:
-    """Return a page of sections, with `summary` and the status at the top.
+def render(title: str, *pages: Sequence[Section], selections: Sequence[Mapping[str, Any]] = (), **about: Any) -> str:
+    """Return a page of sections, with the ``summary`` and the ``status`` in `about`, if any, at the top.
 
-    The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
+    The reader chooses from `selections`, each of which the page in the same place describes. The first is shown.
     """
-    figures = [figure for part in parts for figure in part.figures]
-    about = {"title": title, "summary": summary, "status": lines, "sections": parts, "selections": selections}
+    figures = [figure for part in pages[0] for figure in part.figures]
+    about = {"summary": "", "status": (), "title": title, "sections": pages[0], "selections": selections} | about
     choices = {"for_all": SHARED, "n_first": N_FIRST, "shared": shared_choices(figures, selections)}
-    drawn = {"contents": _contents([parts, *others]), "pictures": _drawn(figures), "vega": _vega()}
+    drawn = {"contents": _contents(pages), "pictures": _drawn(figures), "vega": _vega()}
     return rendered("page.html.j2", **about, **choices, **drawn)
 
 

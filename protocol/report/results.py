@@ -100,12 +100,9 @@ class Scores:
         metrics = self.config["metrics"]
         return list(dict.fromkeys([self.metric, *(name for name in _FIRST if name in metrics), *metrics]))
 
-    def shared(self, split: str) -> float:
-        """Return `protocol.scores.summary.shared_of` the runs of a split."""
-        return self._shared[split]
-
     @cached_property
-    def _shared(self) -> dict[str, float]:
+    def shared(self) -> dict[str, float]:
+        """`protocol.scores.summary.shared_of` the runs of each split."""
         return {split: shared_of(self.summary, split) for split in self.summary["split"].unique()}
 
     @cached_property

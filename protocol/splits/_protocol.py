@@ -507,37 +507,28 @@ def _without(n_items: int, parts: Sequence[Rows]) -> Rows:
     return np.flatnonzero(is_unused)
 
 
-def declare(
-    module: str,
-    *,
-    source: str,
-    summary: str,
-    name: str = "",
-    deviations: str = "",
-    printed: str = "",
-    base: SplitProtocol | None = None,
-    **declaration: Any,
-) -> SplitProtocol:
+def declare(module: str, *, base: SplitProtocol | None = None, **declaration: Any) -> SplitProtocol:
     """Register a protocol and return it.
 
     Parameters
     ----------
     module : str
         The module of the plug-in, ``__name__``.
-    source, summary, name, deviations, printed
-        As for `protocol.registry.SplitRecord`.
     base : SplitProtocol or None
         A protocol from which this one differs only in the `declaration`; None if it is declared completely.
     **declaration
-        The parameters of `SplitProtocol`.
+        The parameters of `SplitProtocol`, and ``source``, ``summary``, ``name``, ``deviations`` and ``printed`` of
+        `protocol.registry.SplitRecord`.
 
     Raises
     ------
     ProtocolError
         If an option is out of range, or another plug-in has the name.
     """
-    described = {"source": source, "summary": summary, "deviations": deviations, "printed": printed}
-    record = registry.SplitRecord(name, module=module, **described)
+    of_record = {part.name for part in dataclasses.fields(registry.SplitRecord)}
+    record = registry.SplitRecord(
+        module=module, **{key: declaration.pop(key) for key in of_record & declaration.keys()}
+    )
     return record(dataclasses.replace(base, **declaration) if base else SplitProtocol(**declaration))
 
 

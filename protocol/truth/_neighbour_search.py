@@ -232,7 +232,7 @@ class _Pairs(NamedTuple):
         return _Pairs(*(column[selected] for column in self))
 
 
-def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threads: int = 1) -> tuple[_Rows, _Rows]:
+def neighbours_within(query: NDArray, database: NDArray, radius: float) -> tuple[_Rows, _Rows]:
     """Return the database rows within `radius` of each query, exactly as by Euclidean distances in float64.
 
     Parameters
@@ -243,9 +243,6 @@ def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threa
         Likewise; may be memory-mapped.
     radius : float
         At least 0.
-    threads : int, default=1
-        For the products; the result does not depend on it. Without threadpoolctl, one thread is used here, and the
-        products use the threads of NumPy's BLAS.
 
     Returns
     -------
@@ -257,12 +254,12 @@ def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threa
     ------
     ProtocolError
         If an item is not finite, the numbers of features differ or are above a million, the queries or the database are
-        empty, `radius` is negative or NaN, or `threads` is below 1.
+        empty, or `radius` is negative or NaN.
 
     Notes
     -----
     In addition to the input, memory is used for a copy of the queries in float64, two copies of the pairs, and a few
-    tiles per thread.
+    tiles.
 
     Examples
     --------
@@ -273,7 +270,6 @@ def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threa
     query, database = _matched(query, database)
     if not radius >= 0:  # infinity is allowed
         raise ProtocolError(f"radius must be a number >= 0, got {radius!r}.")
-    integer(threads, "threads")
     check_rows(query, "query")
     keys = Keys(database, "euclidean")
     queries, bound = keys.queries(query), np.full(len(query), keys.of(radius))
@@ -288,9 +284,8 @@ def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threa
         inside[borderline] = distances <= radius
         return pairs.rows[inside].astype(np.int64) * len(database) + (start + pairs.columns[inside])
 
-    with workers(threads) as n_threads:
-        numbers = np.concatenate(list(in_order(search, range(0, len(database), TILE), n_threads)))
-    numbers.sort()
+    with workers(1):
+        numbers = np.sort(np.concatenate(list(in_order(search, range(0, len(database), TILE), 1))))
     return _starts(np.bincount(numbers // len(database), minlength=len(query))), numbers % len(database)
 
 

@@ -48,7 +48,7 @@ def test_a_help_fits_on_a_screen_and_the_complete_help_contains_it(command, caps
     assert not any(line.endswith("-") for line in complete)  # within a word
 
 
-LISTED = {kind: list(registry.entries(kind)) for kind in registry.PACKAGES}
+LISTED = {kind: list(registry.entries(kind)) for kind in registry.REGISTRIES}
 LISTED |= {"finding": list(KIND_OF.values()), "convention": list(CONVENTIONS)}
 
 

@@ -11,7 +11,7 @@ def listed(capsys, *arguments):
     return " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("kind", registry.PACKAGES)
+@pytest.mark.parametrize("kind", registry.REGISTRIES)
 def test_every_plug_in_is_described_with_its_record(kind, capsys):
     for entry in registry.entries(kind):
         text = listed(capsys, f"{kind}s", entry.name)

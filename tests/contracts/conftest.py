@@ -16,7 +16,7 @@ def record_of_page(page: Path, kind: str) -> Record:
     before = dict(records)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     (code,) = (block for block in blocks if re.search(r"^(@\w+Record|\w+ = declare)\(", block, re.MULTILINE))
-    exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{registry.PACKAGES[kind]}.shown"})
+    exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{registry.REGISTRIES[kind].package}.shown"})
     (name,) = records.keys() - before.keys()
     assert records[name].source
     assert records[name].summary

@@ -12,7 +12,6 @@ from page_blocks import DOCS, blocks, folder_of_a_reader, script
 
 from protocol.cli import main
 from protocol.counting import count, pack_counts, write_counts
-from protocol.counting.counts_file import Counted
 from protocol.provenance import storage
 from protocol.scores.tables import write_csv, write_table
 from protocol.truth.relevance import LabelRelevance
@@ -84,7 +83,7 @@ def test_the_queries_of_a_single_run_are_divided_into_groups(tmp_path, monkeypat
         "class_label": LabelRelevance([0, 1, 1, 1], [0, 1])
     })  # fmt: skip
     record = {"class_label": {"relevance": "class labels", "items": "digest"}}
-    stored = [Counted("improved/run0/1", pack_counts(counts), record)]
+    stored = [("improved/run0/1", pack_counts(counts), record, {})]
     (tmp_path / "gist" / "counts").mkdir(parents=True)
     write_counts(tmp_path / "gist" / "counts" / "lsh.h5", stored, {})
     monkeypatch.setattr(leaderboard, "N_GROUPS", 2)

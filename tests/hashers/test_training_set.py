@@ -11,11 +11,11 @@ from protocol.hashers.linear_algebra import project
 def test_tiles_add_up(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
     complete = TrainingSet(X).components(5)
-    projected = project(X, complete.mean, complete.directions)
+    projected = project(X, TrainingSet(X).mean, complete.directions)
     for module in (training_set, linear_algebra):
         monkeypatch.setattr(module, "_TILE", 7)
     np.testing.assert_allclose(TrainingSet(X).components(5).directions, complete.directions, atol=1e-5)
-    np.testing.assert_allclose(project(X, complete.mean, complete.directions), projected, atol=1e-5)
+    np.testing.assert_allclose(project(X, TrainingSet(X).mean, complete.directions), projected, atol=1e-5)
 
 
 @pytest.mark.parametrize("tile", [7, 2048])

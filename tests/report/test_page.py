@@ -245,7 +245,7 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
     assert table.rows == [["lsh", "+0.250"], ["sh", "+0.450", "+0.200"]]  # the intervals of two runs leave -1 to 1
     assert TWO_RUNS in table.caption
     made = with_runs(results, lsh=(0.3, 0.4, 0.2), itq=(0.5, 0.7, 0.5), sh=(0.1, 0.2, 0.0))
-    error = 0.1 / 3**0.5 * (1 / 3 + results.shared("standard")) ** 0.5
+    error = 0.1 / 3**0.5 * (1 / 3 + results.shared["standard"]) ** 0.5
     halves = {mean: error * stats.t.ppf(1 - 0.05 / n / 2, 2) for mean, n in ((0.8 / 3, 2), (1.4 / 3, 3))}  # Holm's
     cells = [f"+{mean:.2f}\n[{mean - half:.2f}, {mean + half:.2f}]" for mean, half in halves.items()]
     table = table_of(of(made, "answer"), "differences")
@@ -294,7 +294,7 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
         for split in ("standard", "improved")
     )
     (row,) = at(figure.data, **place).itertuples()
-    pairs = mean_of(standard - improved, shared=max(map(results.shared, results.splits)))
+    pairs = mean_of(standard - improved, shared=max(map(results.shared.get, results.splits)))
     assert (row.difference, row.low, row.high) == pytest.approx((pairs.mean, *pairs.interval()))
     assert (row.value, row.value_versus) == pytest.approx((standard.mean(), improved.mean()))
     assert row.versus == "improved"

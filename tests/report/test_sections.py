@@ -26,7 +26,7 @@ def test_the_shares_are_those_of_the_metrics_with_the_intervals_of_means_over_ru
     assert len(plain) == len(rows)
     assert (plain["mean"] == plain["mean_scored"]).all()
     three = dataclasses.replace(results, summary=results.summary.assign(mean=0.5, std=0.01, n_runs=3))
-    half = stats.t.ppf(0.975, 2) * 0.01 * (1 / 3 + three.shared("standard")) ** 0.5
+    half = stats.t.ppf(0.975, 2) * 0.01 * (1 / 3 + three.shared["standard"]) ** 0.5
     (itq,) = at(shares(three), hasher="itq", split="standard", n_bits=8, c=2).itertuples()
     assert (itq.low, itq.high) == pytest.approx((0.5 - half, 0.5 + half))
 

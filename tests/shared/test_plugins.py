@@ -55,7 +55,7 @@ class Mine(Hasher):
 @pytest.fixture
 def own(here, monkeypatch):
     """Write files of the folder `own`, by name; everything that they register is forgotten after the test."""
-    for kind in registry.PACKAGES:
+    for kind in registry.REGISTRIES:
         registry.names(kind)
         monkeypatch.setitem(RECORDS, kind, dict(RECORDS[kind]))
     monkeypatch.setenv(folders.VARIABLE, "")

@@ -8,13 +8,13 @@ from encoded import message_of, refuses
 from protocol import registry
 
 
-@pytest.mark.parametrize("kind", registry.PACKAGES)
+@pytest.mark.parametrize("kind", registry.REGISTRIES)
 def test_every_plug_in_has_a_summary_and_a_source(kind):
     for entry in registry.entries(kind):
         assert entry.summary
         assert "\n" not in entry.summary
         assert entry.source
-        assert entry.module.startswith(f"protocol.{registry.PACKAGES[kind]}.")
+        assert entry.module.startswith(f"protocol.{registry.REGISTRIES[kind].package}.")
     if kind in ("dataset", "hasher", "feature", "ground_truth"):
         printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
         assert all(printed)

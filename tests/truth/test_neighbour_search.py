@@ -84,14 +84,14 @@ FACTORS = [1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.
 
 
 @settings(deadline=None, max_examples=120)
-@given(searches(), st.sampled_from(FACTORS), st.sampled_from([1, 5, 16, 512]), st.sampled_from([1, 2, 3]))
-def test_the_neighbours_within_a_radius_equal_those_by_the_matrix_of_distances(search, factor, tile, threads):
+@given(searches(), st.sampled_from(FACTORS), st.sampled_from([1, 5, 16, 512]))
+def test_the_neighbours_within_a_radius_equal_those_by_the_matrix_of_distances(search, factor, tile):
     query, database = search
     apart = all_distances(query, database, "euclidean")
     radius = float(apart[0, -1] * factor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_neighbour_search, "TILE", tile)
-        found = neighbours_within(query, database, radius, threads=threads)
+        found = neighbours_within(query, database, radius)
     assert as_lists(*found) == [np.flatnonzero(row <= radius).tolist() for row in apart]
 
 

@@ -35,7 +35,7 @@ rule examples:
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (3000 + 4 * mb(input)),
     params:
-        hashers=PLAN.scored_hashers,
+        hashers=every("{hasher}"),
         n_bits=PLAN.n_bits,
         undefined=CONFIG["undefined"],
         code=code("examples.py", metric=EXAMPLE_METRICS),

@@ -15,7 +15,6 @@ _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earl
 _BINS = 31  # of a feature, between which trees split
 
 Floats = NDArray[np.floating]
-Product = Callable[[Floats], Floats]
 
 
 @HasherRecord(
@@ -179,7 +178,7 @@ def related_blocks(affinities: Affinities, n: int, rng: np.random.Generator) -> 
     return blocks
 
 
-def inferred_bit(product: Product, blocks: list[NDArray[np.int64]], start: Floats) -> Floats:
+def inferred_bit(product: Callable[[Floats], Floats], blocks: list[NDArray[np.int64]], start: Floats) -> Floats:
     """Return z of -1 and 1 with a large ``z' R z``, shape (n,).
 
     Parameters

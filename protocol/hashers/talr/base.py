@@ -82,7 +82,7 @@ class TALR(LinearHasher):
             n_features = training.X.shape[1]
             return rng.normal(scale=math.sqrt(2 / n_features), size=(n_features, self.n_bits)) / training.scale
         components = training.components(self.n_bits)
-        V = project(training.X, components.mean, components.directions)
+        V = project(training.X, training.mean, components.directions)
         rotation = quantizing_rotation(V, _START_ITERATIONS, rng)
         deviation = (V @ rotation).std(axis=0)
         return components.directions @ rotation / np.where(deviation > 0, deviation, 1)

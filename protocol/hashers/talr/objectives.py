@@ -83,11 +83,6 @@ def _before(histogram: Floats) -> Floats:
     return np.cumsum(histogram, axis=1) - histogram
 
 
-def _through_sums(direct: Floats, by_before: Floats) -> Floats:
-    """Return the total derivative by each bin: directly, and through the sums before all later bins (eq. 76)."""
-    return direct + by_before[:, ::-1].cumsum(axis=1)[:, ::-1] - by_before
-
-
 def _ends(total: Floats) -> tuple[Floats, Floats]:
     before = _before(total)
     return before + 0.5, before + total + 0.5
@@ -189,9 +184,12 @@ def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
 
 
 def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:
-    """Sum over the bins; the derivatives are given by the bin itself, and by the sum before it."""
-    derivatives = (_through_sums(*pair) / best[:, None] for pair in (by_gain, by_total))
-    return Ranked(terms.sum(axis=1) / best, *derivatives)
+    """Sum over the bins; the derivatives are given by the bin itself, and by the sum before it.
+
+    The total derivative by a bin is that of the bin, and those of the sums before all later bins (eq. 76).
+    """
+    each = [own + below[:, ::-1].cumsum(axis=1)[:, ::-1] - below for own, below in (by_gain, by_total)]
+    return Ranked(terms.sum(axis=1) / best, *(derivative / best[:, None] for derivative in each))
 
 
 def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -64,7 +64,7 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
 
 def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
-    shared, metric = results.shared(selection.setting["split"]), results.metric
+    shared, metric = results.shared[selection.setting["split"]], results.metric
     scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
     of_lengths = {int(n): _by_run(rows) for n, rows in scores.groupby("n_bits")}
     leads = {n: one for n, rows in of_lengths.items() if (one := lead(rows, shared=shared, metric=metric)) is not None}
@@ -102,7 +102,7 @@ def _main_table(results: Results, selection: Selection) -> Table:
     n_runs = at(results.plain, metric=results.metric, **selection.setting)["n_runs"]
     by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
     n_hashers = len(by_metric[results.metric].rows)
-    is_tested = selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split))
+    is_tested = selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared[selection.split])
     values = {"n_runs": list(n_runs), "n_hashers": n_hashers, "is_tested": is_tested}
     return _following("answer-table", by_metric, results=results, **values)
 
@@ -144,7 +144,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     Rows and columns are the hashers, the best first, and a row has the differences from those above it, the significant
     ones in bold. Another metric than the main one is left out if it has no differences.
     """
-    shared, pairs = results.shared(selection.split), {}
+    shared, pairs = results.shared[selection.split], {}
     scores = at(results.run_scores, **selection.combination)
     for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
         cells = _of_metric(str(metric), in_common(_by_run(own)), shared)
@@ -174,7 +174,7 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     """Return the paired differences of the main metric as a table; [] if there is one hasher everywhere."""
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
-    pairs, shared = _pairs(results, selection), results.shared(selection.split)
+    pairs, shared = _pairs(results, selection), results.shared[selection.split]
     scores = in_common(_by_run(at(results.run_scores, metric=results.metric, **selection.combination)))
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}

@@ -96,4 +96,4 @@ def _between_splits(results: Results, first: str, others: Sequence[str]) -> "pd.
 def _shared(results: Results, first: str, other: str) -> float:
     """Return the larger `shared_variance` of the runs of two splits; NaN unless these have the same queries."""
     has_pairs = np.array_equal(results.splits[first]["query"], results.splits[other]["query"])
-    return max(map(results.shared, (first, other))) if has_pairs else np.nan
+    return max(results.shared[first], results.shared[other]) if has_pairs else np.nan

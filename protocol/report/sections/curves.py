@@ -80,7 +80,7 @@ def binarisation_section(results: Results) -> Section | None:
     rows = shares(results)
     if rows.empty:
         return None
-    why = why_not_shown(rows["n_runs"], max(map(results.shared, rows["split"].unique())))
+    why = why_not_shown(rows["n_runs"], max(map(results.shared.__getitem__, rows["split"].unique())))
     return PAGE.section("binarisation", [PAGE.text("binarisation", why=why)], [figure_of("rescoring", rows, results)])
 
 
