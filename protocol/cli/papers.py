@@ -30,11 +30,12 @@ def _check(arguments: argparse.Namespace) -> None:
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
-    every = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id), papers.scores_of_methods()
-    entries = papers.matching(every[0], words)
+    claims, every_table = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id)
+    every = claims, every_table, papers.scores_of_methods() if words else []
+    entries = papers.matching(claims, words)
     of_words, scores = (papers.matching(each, words) if words else [] for each in every[1:])
     numbers = {f"claim {entry['id']}" for entry in entries}
-    tables = of_words or [table for table in every[1] if table.get("numbers") in numbers]
+    tables = of_words or [table for table in every_table if table.get("numbers") in numbers]
     if not (tables or entries or scores):
         with_word = {
             word: sum(len(papers.matching(each, [word])) for each in every) for word in " ".join(words).split()

@@ -304,7 +304,9 @@ class Explanation(Printed):
         text += f" {n_same:,} with further differences give nearly the same values as a listed one." * bool(n_same)
         text += " Rarer rankings were not tried, because a simpler evaluation agrees." * self.has_untried
         text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
-        text += f"; {len(unlisted)} could also agree, such as {unlisted[0]}." if unlisted else "."
+        text += (
+            f"; {len(unlisted)} could {'also ' * bool(self.matches)}agree, such as {unlisted[0]}." if unlisted else "."
+        )
         has_own = any(OWN in way.variants for way in self.values)
         return text + " The queries are the database items, so the own row of each query was also left out." * has_own
 

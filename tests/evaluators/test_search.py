@@ -238,7 +238,7 @@ def test_an_order_of_ties_that_gives_any_score_explains_none_with_all_digits():
     assert all(short.chance(way) > 0.99 for way in short.matches)
     text = " ".join(str(long).split())
     assert text.startswith("Nothing known gives 0.51234567 (8 bits), 0.47234567 (16 bits). 9 evaluations were tried.")
-    assert "; 9 could also agree, such as mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800." in text
+    assert "; 9 could agree, such as mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800." in text
     exact = {STANDARD: np.array([[0.12345678, 0]]), **{Way(f"P@{k}", ()): np.array([[0.12345, 0]]) for k in range(9)}}
     exact |= {Way(f"R@{k}", ()): np.array([[0.12345678 + k / 1e9, 0]]) for k in range(9)}
     assert "more digits" not in str(Explanation((Reported.parse("0.12345678"),), (8,), exact))
