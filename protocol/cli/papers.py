@@ -1,6 +1,7 @@
 """`protocol papers`: check the claims of the papers, or redraw their figures and tables from results."""
 
 import argparse
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from protocol.cli._output import check_outputs, show
@@ -30,19 +31,15 @@ def _check(arguments: argparse.Namespace) -> None:
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
-    every = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id), papers.scores_of_methods()
-    entries = papers.matching(every[0], words)
+    claims, every_table = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id)
+    every = claims, every_table, papers.scores_of_methods() if words else []
+    entries = papers.matching(claims, words)
     of_words, scores = (papers.matching(each, words) if words else [] for each in every[1:])
     numbers = {f"claim {entry['id']}" for entry in entries}
-    tables = of_words or [table for table in every[1] if table.get("numbers") in numbers]
+    tables = of_words or [table for table in every_table if table.get("numbers") in numbers]
     if not (tables or entries or scores):
-        with_word = {
-            word: sum(len(papers.matching(each, [word])) for each in every) for word in " ".join(words).split()
-        }
-        if max(with_word.values()) == 0:
-            one_of(words[0], known, "claim or table", listing="protocol papers")
-        having = ", ".join(f"{word} ({n:,})" for word, n in with_word.items())
-        raise ProtocolError(f"No claim, table or score has all of these words: {having}. Leave out some.")
+        _nothing_has(" ".join(words).split(), every)
+        one_of(words[0], known, "claim or table", listing="protocol papers")
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
     shown = [*map(papers.entry_text, tables + entries if ids else tables)]
@@ -55,6 +52,17 @@ def _check(arguments: argparse.Namespace) -> None:
     if not all(known[entry["id"]].test for entry in entries):
         tables_read = abridged((path.relative_to(folder) for path in results.paths), 3)
         show("\n" + filled(f"Tables of results that were read in {folder.absolute()}: {tables_read}."))
+
+
+def _nothing_has(words: Sequence[str], every: Iterable[Sequence[dict[str, str]]]) -> None:
+    """Raise ProtocolError with the number of claims, tables and scores that have each word, unless none has any."""
+    from protocol.checks import ProtocolError
+    from protocol.papers import matching
+
+    with_word = {word: sum(len(matching(each, [word])) for each in every) for word in words}
+    if any(with_word.values()):
+        having = ", ".join(f"{word} ({n:,})" for word, n in with_word.items())
+        raise ProtocolError(f"No claim, table or score has all of these words: {having}. Leave out some.")
 
 
 def _draw(names: list[str], results: Path, output: Path | None) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting import LabelRelevance
+from protocol.counting.counts import Floats
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
 from protocol.evaluators.ways import CUTOFFS, Way, cases_of, meanings, scores_of
@@ -55,6 +56,8 @@ _OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
 """Variants that change only some cases."""
 
 Evaluator = Callable[[NDArray, NDArray, NDArray, NDArray], float]
+Answers = Mapping[int, float | str]
+"""The evaluator's score for each case, numbered from 1; or its error."""
 
 
 class SmallCase(NamedTuple):
@@ -144,8 +147,8 @@ class _Known(NamedTuple):
 
     cases: list[SmallCase]
     ways: list[Way]
-    means: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    means: Floats
+    deviations: Floats
     undefined: dict[Way, list[bool]]
 
 
@@ -287,7 +290,7 @@ class Diagnosis(Printed):
     matches: list[Way]
     nearest: Way | None
     differing_cases: list[int]
-    answers: Mapping[int, float | str]
+    answers: Answers
     table: Table
 
     def parts(self) -> list[str | Table]:
@@ -306,9 +309,7 @@ class Diagnosis(Printed):
         }
 
 
-def _diagnosed(
-    answers: Mapping[int, float | str], texts: Sequence[str], cutoff: int | None, other_codes: str
-) -> Diagnosis:
+def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other_codes: str) -> Diagnosis:
     """Return the diagnosis of the answers to all cases, with the digits of the texts.
 
     `other_codes` is the advice to an evaluator for the other form of codes.
@@ -339,13 +340,13 @@ def _diagnosed(
     return Diagnosis([text], [], nearest, cases, answers, _table(known, answers, nearest))
 
 
-def _numbers(answers: Mapping[int, float | str]) -> NDArray[np.float64]:
+def _numbers(answers: Answers) -> Floats:
     """Return the answers that are finite numbers, and NaN in place of others."""
     numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _precision(texts: Iterable[str]) -> tuple[int, NDArray[np.float64]]:
+def _precision(texts: Iterable[str]) -> tuple[int, Floats]:
     """Return the number of decimals of the answers, and half of a unit of the last digit of each.
 
     Programs print as many decimals, or as many digits after leading zeros (``%.4g``), of all answers, perhaps without
@@ -364,9 +365,7 @@ def _precision(texts: Iterable[str]) -> tuple[int, NDArray[np.float64]]:
     return min(n_each), 0.5 * 10.0 ** -np.array(n_each)
 
 
-def _compared(
-    known: _Known, numbers: NDArray[np.float64], half_units: NDArray[np.float64]
-) -> tuple[list[Way], NDArray[np.bool_]]:
+def _compared(known: _Known, numbers: Floats, half_units: Floats) -> tuple[list[Way], NDArray[np.bool_]]:
     """Return the evaluations, the best first, and whether each differs in each case; False without a number."""
     errors = np.maximum(np.abs(known.means - numbers) - half_units, 0)
     allowed = _TOLERANCE + _DEVIATIONS * known.deviations
@@ -381,7 +380,7 @@ def _compared(
     return [known.ways[i] for i in order], differs[order]
 
 
-def _table(known: _Known, answers: Mapping[int, float | str], compared: Way | None) -> Table:
+def _table(known: _Known, answers: Answers, compared: Way | None) -> Table:
     """Return the table of cases and answers, with the scores of an evaluation."""
     columns = [map(str, answers), [case.name for case in known.cases], map(_text, answers.values())]
     header = ["case", "contains", "answer"]
@@ -391,9 +390,7 @@ def _table(known: _Known, answers: Mapping[int, float | str], compared: Way | No
     return Table("cases", "", header, list(zip(*columns, strict=True)))
 
 
-def _peculiarity(
-    known: _Known, answers: Mapping[int, float | str], numbers: NDArray[np.float64], n_decimals: int
-) -> str:
+def _peculiarity(known: _Known, answers: Answers, numbers: Floats, n_decimals: int) -> str:
     """Return what is peculiar about answers that no evaluation gives, or nothing."""
     if error := _error(answers):
         return f"Unknown: the function raised an error in every case: {error}."
@@ -414,13 +411,7 @@ def _peculiarity(
     return ""
 
 
-def _agreement(
-    known: _Known,
-    agreeing: list[Way],
-    answers: Mapping[int, float | str],
-    numbers: NDArray[np.float64],
-    n_decimals: int,
-) -> list[str]:
+def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Floats, n_decimals: int) -> list[str]:
     """Return the paragraphs about the evaluations that give every answer that is a number."""
     best, others = agreeing[0], [f"{way.measure}, {way.names}" for way in agreeing[1:]]
     missing = np.flatnonzero(np.isnan(numbers)) + 1
@@ -442,7 +433,7 @@ def _agreement(
     return [verdict, *[rounded] * is_rounded, *[same] * bool(others), *[chance] * is_random]
 
 
-def _error(answers: Mapping[int, float | str]) -> str:
+def _error(answers: Answers) -> str:
     """Return the error that the function raised in every case, or nothing."""
     first = answers[1]
     return first if isinstance(first, str) and {*answers.values()} == {first} else ""

@@ -202,25 +202,25 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the least likely chance first.
 
-        An evaluation is left out if one with some of its variants, and no others, gives the same scores, or gives every
-        reported score, has the same measure, and the order of ties is random; and one with a random order if one with a
-        known order is less likely a coincidence, or if it could give nearly any score.
+        An evaluation is left out if another match has some of its variants, and no others, and all scores within half a
+        unit of the last digit (with a random order of ties: the same measure). One with a random order is also left out
+        if one with a known order is less likely a coincidence, or if it could give nearly any score.
         """
         matches, has_exact = list[Way](), False
+        half_units = np.array([one.half_unit for one in self.reported])
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
             is_vague = is_random and (has_exact or (self._has_all_digits and self.chance(way) >= _VAGUE))
-            simpler = (known for known in matches if set(known.variants) < parts)
-            if not is_vague and not any(self._is_covered(way, known) for known in simpler):
+            simpler = [known for known in matches if set(known.variants) < parts]
+            if is_random:
+                is_covered = any(known.measure == way.measure for known in simpler)
+            else:
+                apart = (np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler)
+                is_covered = any((one < half_units).all() for one in apart)
+            if not (is_vague or is_covered):
                 matches.append(way)
                 has_exact |= not is_random
         return matches
-
-    def _is_covered(self, way: Way, simpler: Way) -> bool:
-        """Return whether a match with fewer variants makes another needless."""
-        if self._is_random(way):
-            return way.measure == simpler.measure
-        return np.allclose(self.values[way], self.values[simpler], rtol=0, atol=1e-9)
 
     @property
     def _has_all_digits(self) -> bool:
@@ -301,10 +301,12 @@ class Explanation(Printed):
         unlisted = [" ".join(self._row(way)[1:-1]) for way in others if self._is_random(way)]
         n_same = len(others) - len(unlisted)
         text = f"{len(self.values):,} evaluations were tried." + f" The standard mAP is {means}." * bool(means)
-        text += f" {n_same:,} with further differences give the same values as one in the table." * bool(n_same)
+        text += f" {n_same:,} with further differences give nearly the same values as a listed one." * bool(n_same)
         text += " Rarer rankings were not tried, because a simpler evaluation agrees." * self.has_untried
         text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
-        text += f"; {len(unlisted)} could also agree, such as {unlisted[0]}." if unlisted else "."
+        text += (
+            f"; {len(unlisted)} could {'also ' * bool(self.matches)}agree, such as {unlisted[0]}." if unlisted else "."
+        )
         has_own = any(OWN in way.variants for way in self.values)
         return text + " The queries are the database items, so the own row of each query was also left out." * has_own
 
