@@ -37,9 +37,7 @@ def check_hasher(hasher: Hasher, X: ArrayLike | TrainingSet, y: Any = None) -> N
     >>> check_hasher(LSH(n_bits=8), [[1.0, 2.0], [3.0, 1.0]])
     """
     training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
-    model = type(hasher)(**hasher.get_params()).fit(training)
-    _check_fits(model, training)
-    check_codes(model.from_arrays(model.to_arrays()), training)
+    _check_fits(type(hasher)(**hasher.get_params()).fit(training), training)
 
 
 def check_few(hasher: Hasher, training: TrainingSet) -> None:
@@ -54,8 +52,9 @@ def check_few(hasher: Hasher, training: TrainingSet) -> None:
 
 
 def _check_fits(model: Hasher, training: TrainingSet) -> None:
-    """Raise ProtocolError if a second fit gives another model, or one with other rows and seed changes the codes."""
+    """Raise the errors of `check_codes`, or if another fit gives another model or, of other rows, changes the codes."""
     name, options, first = type(model).__name__, model.get_params(), model.to_arrays()
+    check_codes(model.from_arrays(first), training)
     second = type(model)(**options).fit(training).to_arrays()
     different = [key for key in first if first[key].tobytes() != second[key].tobytes()]
     if different:

@@ -247,8 +247,8 @@ class TrainingSet:
         return TrainingSet(self.X[rows], y)
 
     def altered(self) -> "TrainingSet":
-        """Return other rows with the same supervision: the features in reverse order, and halved."""
-        return TrainingSet(self.X[:, ::-1] / 2, self._y)
+        """Return other rows with the same supervision and norms: these, with their features in reverse order."""
+        return TrainingSet(self.X[:, ::-1], self._y)
 
     @functools.cached_property
     def labels(self) -> NDArray:

@@ -40,7 +40,7 @@ def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):
     ("words", "status", "said"),
     [
         ("--dry-run", 0, "\nreport "),
-        ("-n modles", 1, "). Did you mean models? The option --list-target-rules lists all stages.\n"),
+        ("-n audits", 1, "). Did you mean audit? The option --list-target-rules lists all stages.\n"),
     ],
 )
 def test_the_default_experiment_in_an_empty_folder(words, status, said, tmp_path, root):

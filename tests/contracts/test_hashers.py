@@ -369,15 +369,11 @@ def continues_the_first_fit(self, training, rng):
     return {}
 
 
-def outside(place):
-    """Return the right hasher, but with its array in a place that all its models share."""
-    return but(
-        "Outside",
-        _fit=lambda self, training, rng: (
-            vars(place).update(W=rng.random((D, 8)) - 0.5) or Right._fit(self, training, rng)
-        ),
-        _encode=lambda self, X: X @ place.W > 0,
-    )
+def outside(of):
+    """Return the right hasher, but with an array of a fit in a place that all its models share."""
+    place = SimpleNamespace()
+    learn = recording("", lambda self, training: vars(place).update(W=of(self, training)))._fit
+    return but("Outside", _fit=learn, _encode=lambda self, X: X @ place.W > 0)
 
 
 def uses_up(self, training):
@@ -393,56 +389,66 @@ UNSUPERVISED = functools.partial(check_supervision, kind=None)
 CAPPED = encoding("Capped", lambda self, bits: bits[:, : min(20, self.n_features_in_)])
 ROW_NUMBERS = encoding("RowNumbers", lambda self, bits: bits ^ (np.arange(len(bits)) % 2 == 1)[:, None])
 JITTERS = seeing("Jitters", lambda X: X + np.random.default_rng(0).normal(size=X.shape))
-WRONG = {
-    check_codes: [encoding("Integers", lambda self, bits: bits.astype(int)), CAPPED],
-    check_second_fit: [
-        but("Unseeded", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng())),
-        but("ContinuesTheFirstFit", _fit=continues_the_first_fit),
-        but("ReturnsNothing", fit=lambda self, X: Right.fit(self, X) and None),
-        fitting("Centres", lambda self, X, y: np.subtract(X, X.mean(axis=0), out=X)),
-        seeing("ScalesQueries", lambda X: np.multiply(X, 2, out=X)),
-    ],
-    check_a_training_set_can_be_shared_by_fits: [recording("UsesUpATrainingSet", uses_up)],
-    check_refuses_other_inputs_than_finite_matrices: [
-        fitting("FillsHoles", lambda self, X, y: np.nan_to_num(X)),
-        fitting("TakesVectors", lambda self, X, y: np.atleast_2d(X)),
-        but("TakesAnyWidth", transform=lambda self, X: matrix(X) @ self.W_[: np.shape(X)[1]] > 0),
-    ],
-    check_refuses_wrong_parameters: [but("ChecksNothing", check=lambda self: None)],
-    check_rows_are_encoded_independently: [
-        but("MedianOfTheBatch", transform=lambda self, X: (V := X @ self.W_) >= np.median(V, axis=0)),
-        ROW_NUMBERS,
-    ],
-    check_what_determines_codes: [
-        recording("Unrepeatable", lambda self, training: vars(self).update(W_=np.random.default_rng().random((D, 8)))),
-        adding("Noisy", lambda V: np.random.default_rng().normal(0, 9, V.shape)),
-        adding("Centred", lambda V: -np.median(V, axis=0)),
-        outside(SimpleNamespace()),
-        adding("Dithered", lambda V: np.random.default_rng(0).normal(0, 9, V.shape)),
-    ],
-    check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
-    check_duplicate_rows: [ROW_NUMBERS, JITTERS],
-    check_one_row: [
-        recording("NeedsRows", lambda self, training: vars(self).update(W_=self.W_ * training.X.T.var(1, ddof=1)[0]))
-    ],
-    check_scikit_learns_conventions: [
-        but("NoTags", __sklearn_tags__=None),
-        but("Converts", __setattr__=lambda self, name, value: object.__setattr__(self, name, str(value))),
-        but("IgnoresUnknown", set_params=lambda self, **new: vars(self).update(new) or self),
-    ],
-    check_fit_record: [recording("RecordsNumPy", lambda self, training: {"n_iter": np.int64(3)})],
-    check_a_model_survives_a_file: [
-        but("Rounds", to_arrays=lambda self: Right.to_arrays(self) | {"W_": self.W_.round(1)}),
-        but("Declares", learned={"W_": ("float64", "n_bits", "d")}),
-    ],
-    check_odd_models_are_refused: [but("LoadsAnything", from_arrays=classmethod(lambda cls, arrays: cls()))],
-    RANDOM: [but("Seedless", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng(0)))],
-    FIXED: [Right],
-    WITHIN: [Right, CAPPED],
-    BEYOND: [CAPPED],
-    UNSUPERVISED: [fitting("LooksAtLabels", lambda self, X, y: X if y is None else self.set_params(seed=9) and X)],
-    check_divergence: [but("ContinuesAfterNaN", options={"learning_rate": 1.0})],
-} | {functools.partial(check_supervision, kind=kind): [forgiving(kind)] for kind in ("labels", "affinities", "pairs")}
+WRONG = (
+    {
+        check_codes: [encoding("Integers", lambda self, bits: bits.astype(int)), CAPPED],
+        check_second_fit: [
+            but("Unseeded", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng())),
+            but("ContinuesTheFirstFit", _fit=continues_the_first_fit),
+            but("ReturnsNothing", fit=lambda self, X: Right.fit(self, X) and None),
+            fitting("Centres", lambda self, X, y: np.subtract(X, X.mean(axis=0), out=X)),
+            seeing("ScalesQueries", lambda X: np.multiply(X, 2, out=X)),
+        ],
+        check_a_training_set_can_be_shared_by_fits: [recording("UsesUpATrainingSet", uses_up)],
+        check_refuses_other_inputs_than_finite_matrices: [
+            fitting("FillsHoles", lambda self, X, y: np.nan_to_num(X)),
+            fitting("TakesVectors", lambda self, X, y: np.atleast_2d(X)),
+            but("TakesAnyWidth", transform=lambda self, X: matrix(X) @ self.W_[: np.shape(X)[1]] > 0),
+        ],
+        check_refuses_wrong_parameters: [but("ChecksNothing", check=lambda self: None)],
+        check_rows_are_encoded_independently: [
+            but("MedianOfTheBatch", transform=lambda self, X: (V := X @ self.W_) >= np.median(V, axis=0)),
+            ROW_NUMBERS,
+        ],
+        check_what_determines_codes: [
+            recording(
+                "Unrepeatable", lambda self, training: vars(self).update(W_=np.random.default_rng().random((D, 8)))
+            ),
+            adding("Noisy", lambda V: np.random.default_rng().normal(0, 9, V.shape)),
+            adding("Centred", lambda V: -np.median(V, axis=0)),
+            outside(lambda self, training: self.W_[::-1]),  # which the seed determines, or the rows
+            outside(lambda self, training: training.X[:8].T),
+            adding("Dithered", lambda V: np.random.default_rng(0).normal(0, 9, V.shape)),
+        ],
+        check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
+        check_duplicate_rows: [ROW_NUMBERS, JITTERS],
+        check_one_row: [
+            recording(
+                "NeedsRows", lambda self, training: vars(self).update(W_=self.W_ * training.X.T.var(1, ddof=1)[0])
+            )
+        ],
+        check_scikit_learns_conventions: [
+            but("NoTags", __sklearn_tags__=None),
+            but("Converts", __setattr__=lambda self, name, value: object.__setattr__(self, name, str(value))),
+            but("IgnoresUnknown", set_params=lambda self, **new: vars(self).update(new) or self),
+        ],
+        check_fit_record: [recording("RecordsNumPy", lambda self, training: {"n_iter": np.int64(3)})],
+        check_a_model_survives_a_file: [
+            but("Rounds", to_arrays=lambda self: Right.to_arrays(self) | {"W_": self.W_.round(1)}),
+            but("Declares", learned={"W_": ("float64", "n_bits", "d")}),
+        ],
+        check_odd_models_are_refused: [but("LoadsAnything", from_arrays=classmethod(lambda cls, arrays: cls()))],
+        RANDOM: [
+            but("Seedless", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng(0)))
+        ],
+        FIXED: [Right],
+        WITHIN: [Right, CAPPED],
+        BEYOND: [CAPPED],
+        UNSUPERVISED: [fitting("LooksAtLabels", lambda self, X, y: X if y is None else self.set_params(seed=9) and X)],
+        check_divergence: [but("ContinuesAfterNaN", options={"learning_rate": 1.0})],
+    }
+    | {functools.partial(check_supervision, kind=kind): [forgiving(kind)] for kind in ("labels", "affinities", "pairs")}
+)
 
 
 def setting(W):
