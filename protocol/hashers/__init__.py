@@ -2,5 +2,6 @@
 
 from protocol.hashers.base import THRESHOLDS, Hasher, LinearHasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
-from protocol.hashers.training import check_hasher, train_and_encode
+from protocol.hashers.repeatability import check_hasher
+from protocol.hashers.training import train_and_encode
 from protocol.hashers.training_set import Affinities, TrainingSet, supervision

@@ -20,9 +20,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from protocol import hashers, registry
+from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.hashers import Hasher, TrainingSet
+from protocol.hashers import Hasher, TrainingSet, repeatability
 from protocol.inputs.validation import matrix
 from protocol.provenance import storage
 
@@ -138,7 +138,7 @@ def check_rows_are_encoded_independently(make):
 
 
 def check_what_determines_codes(make):
-    hashers.check_hasher(make(n_bits=8), X, supervision_of(X, getattr(make, "supervision", None)))
+    repeatability.check_hasher(make(n_bits=8), X, supervision_of(X, getattr(make, "supervision", None)))
 
 
 def check_constant_features(make):
@@ -475,7 +475,7 @@ def test_a_hasher_gets_no_undeclared_supervision_and_reads_no_undeclared_array()
         refuses("^y is missing[.] .* `supervision` must declare it[.]$", cheat.fit, *training)
     learns = recording("", lambda self, training: vars(self).update(V_=0))._fit
     reads = but("Reads", _fit=learns, _encode=lambda self, X: X @ self.W_ > self.V_)
-    refuses("^Reads[.]_encode reads 'V_', which `learned` must declare[.]$", hashers.check_hasher, reads(), X)
+    refuses("^Reads[.]_encode reads 'V_', which `learned` must declare[.]$", repeatability.check_hasher, reads(), X)
 
 
 @pytest.mark.parametrize(
