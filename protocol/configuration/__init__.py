@@ -5,4 +5,3 @@ from protocol.configuration.experiment import Experiment
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.schema import read
-from protocol.shipped import DEFAULT

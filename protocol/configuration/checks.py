@@ -16,7 +16,7 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
 from protocol.datasets import Data, check_finite, load, redacted
 from protocol.hashers.selection import points
-from protocol.inputs.arrays import user_path
+from protocol.inputs.arrays import array_shape, user_path
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
@@ -303,6 +303,19 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"leak: the study needs fixed options, but {name!r} is in hasher_grids.")
 
 
+def _check_code_files(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Raise ProtocolError if a file of precomputed codes is missing or has another number of codes than the split."""
+    for method in (method for method in experiment.codes.values() if method.feature == feature.name):
+        for split, run in itertools.product(method.splits, range(feature.runs)):
+            sizes = experiment.sizes(split)
+            for role, file in itertools.chain(*(files.items() for files in method.files(split, run).values())):
+                user_path(file, "file", f"codes.{method.name}.{role}")
+                shape = array_shape(file) if role in sizes else None
+                if shape is not None and shape[0] != sizes[role]:
+                    items = f"the {sizes[role]:,} items of `{role}` in the {split} split"
+                    raise ProtocolError(f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for {items}.")
+
+
 _OF_EXPERIMENT = {
     "mirror": _check_mirror,
     "count_shards": _check_shards,
@@ -320,5 +333,6 @@ _OF_FEATURE = {
     "splits": _check_splits,
     "ground_truth_options": _check_ground_truths,
     "leak": _check_leak,
+    "codes": _check_code_files,
 }
 """The checks by the key that each is about; those of features are repeated for each feature."""

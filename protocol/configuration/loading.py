@@ -1,7 +1,8 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
-from protocol.configuration.precomputed_codes import check_code_files, precomputed_codes
+from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes, Variant
 from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
 from protocol.shipped import DEFAULT
 from protocol.splits import sample_of, sharing
 
+_PLACEHOLDERS = ("split", "run", "n_bits")
 _Lists = Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
 
 
@@ -96,12 +97,10 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     config |= _tables("hasher", hashers) | _tables("ground_truth", ground_truths)
     config |= {"hasher_grids": {name: hashers[name].grid for name in sorted(config["hasher_grids"])}}
     with at("codes"):
-        codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in config["codes"].items()}
+        codes = {name: _precomputed_codes(name, entry, plans, hashers) for name, entry in config["codes"].items()}
         config |= {"codes": {name: method.config for name, method in codes.items()}}
     experiment = Experiment(config["experiment"], config, plans, hashers, ground_truths, codes)
     checks.check(experiment)
-    with at("codes"):
-        check_code_files(experiment)
     return experiment
 
 
@@ -331,3 +330,67 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
         steps={"": by_modality["query"], "database/": by_modality["database"]},
         **{key: feature.get(key, config[key]) for key in keys},
     )
+
+
+def _precomputed_codes(
+    name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
+) -> PrecomputedCodes:
+    """Return a method of the key `codes`, with every default.
+
+    Parameters
+    ----------
+    name : str
+    entry : mapping
+        Its value in a configuration, as `schema.checked` returns it.
+    features : mapping of str to FeaturePlan
+    hashers : collection of str
+        The names of the experiment's hashers.
+
+    Raises
+    ------
+    ProtocolError
+        If a hasher has the same name; if the experiment lacks a feature, split or code length; or if a file name has
+        an unknown placeholder or lacks a required one.
+    """
+    where = f"codes.{name}"
+    schema.check_name(name, where)
+    if name in hashers or name in registry.names("hasher"):
+        raise ProtocolError(f"{where}: {name!r} is the name of a hasher. Choose another name.")
+    feature = features[one_of(entry["feature"] or next(iter(features)), features, f"{where}.feature")]
+    if feature.has_several_items:
+        raise ProtocolError(f"{where}.feature: {feature.name!r} has several items per image; not possible with codes.")
+    splits, n_bits = entry["splits"] or feature.splits, entry["n_bits"] or feature.n_bits
+    for key, values, allowed in (("splits", splits, feature.splits), ("n_bits", n_bits, feature.n_bits)):
+        for value in values:
+            one_of(str(value), map(str, allowed), f"{where}.{key}")
+    ordered = {"splits": sorted(splits, key=feature.splits.index), "n_bits": sorted(n_bits)}
+    method = PrecomputedCodes(name=name, **{**entry, "feature": feature.name, **ordered})
+    _check_patterns(method)
+    for role in method.patterns:
+        _check_distinct(method, role, feature.runs)
+    return method
+
+
+def _check_patterns(method: PrecomputedCodes) -> None:
+    """Refuse file names with braces that are not placeholders."""
+    for role, pattern in method.patterns.items():
+        try:
+            pattern.format(split="improved", run=0, n_bits=8)
+        except (AttributeError, LookupError, ValueError) as error:
+            problem = f"the only braces in {pattern!r} may be {{split}}, {{run}} and {{n_bits}}"
+            raise ProtocolError(f"codes.{method.name}.{role}: {problem}.") from error
+
+
+def _check_distinct(method: PrecomputedCodes, role: str, runs: int) -> None:
+    """Refuse file names that would give the same file to different items or to several code lengths."""
+    contents: dict[str, tuple[Any, ...]] = {}
+    for split, run in itertools.product(method.splits, range(runs)):
+        protocol = registry.get("split", split)
+        sampled = (sample_of(split), protocol.partitions["query"].classes) if role == "query" else split
+        for n_bits, files in method.files(split, run).items():
+            content = sampled, None if protocol.is_fixed(role) else run, n_bits
+            first = contents.setdefault(files[role], content)
+            for placeholder, value, other in zip(_PLACEHOLDERS, content, first, strict=True):
+                if value != other:
+                    name = f"the file name {method.patterns[role]!r}"
+                    raise ProtocolError(f"codes.{method.name}.{role}: {name} needs {{{placeholder}}}.")

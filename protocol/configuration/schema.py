@@ -51,14 +51,11 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that states the key, the allowed values and the value found.
     """
     result: dict[str, Any] = with_defaults(config, keys())
-    if errors := sorted(Validator(keys()).iter_errors(result), key=_order):
-        _refuse(errors[0])
+    places = {"additionalProperties": 0, "required": 1}  # of errors: an unknown key may be a misspelt required key
+    errors = Validator(keys()).iter_errors(result)
+    if error := min(errors, key=lambda one: places.get(one.validator, 2), default=None):
+        _refuse(error)
     return result
-
-
-def _order(error: jsonschema.ValidationError) -> int:
-    """Return the place of an error among others: an unknown key may be a misspelt required key."""
-    return {"additionalProperties": 0, "required": 1}.get(error.validator, 2)
 
 
 def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:

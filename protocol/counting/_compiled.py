@@ -49,24 +49,19 @@ class _Compiled(Plain):
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
             queries = np.ascontiguousarray(self._queries[numbers[part]])
-            levels, rows = self._levels(relevance, numbers[part])
+            first, rows = numbers[part], np.arange(numbers[part].size)
+            if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
+                _, first, rows = np.unique(relevance.group[first], return_index=True, return_inverse=True)
+                first = numbers[part][first]
+            levels = np.zeros((first.size, len(self._items)), dtype=np.min_scalar_type(relevance.levels.size))
+            is_number = relevance.levels[-1] == relevance.levels.size
+            for row, query in zip(levels, first.tolist(), strict=True):
+                positions, of_items = relevance.row(query)
+                row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
             before = np.stack([at[part].cumsum(axis=1) - at[part] for at in (retrieved, relevant)])
             n_relevant, sums = relevant[part].sum(axis=1), (array[part] for array in in_order)
             _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *sums)
         return in_order
-
-    def _levels(self, relevance: Relevance, numbers: Integers) -> tuple[NDArray, Integers]:
-        """Return the numbers of the items' levels, from 1, in a row for each different query, and each query's row."""
-        first, rows = numbers, np.arange(numbers.size)
-        if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
-            _, first, rows = np.unique(relevance.group[numbers], return_index=True, return_inverse=True)
-            first = numbers[first]
-        levels = np.zeros((first.size, len(self._items)), dtype=np.min_scalar_type(relevance.levels.size))
-        is_number = relevance.levels[-1] == relevance.levels.size
-        for row, query in zip(levels, first.tolist(), strict=True):
-            positions, of_items = relevance.row(query)
-            row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
-        return levels, rows
 
 
 class BitPlanes(_Compiled):

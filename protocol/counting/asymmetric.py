@@ -102,7 +102,15 @@ def asymmetric_counts(
     >>> counts.retrieved, counts.relevant
     (array([[2, 2]]), array([[2, 0]]))
     """
-    _check(query_outputs, database_codes, n_bits)
+    codes.check(database_codes, n_bits, "database codes")
+    if not len(database_codes):
+        raise ProtocolError("database codes: the array is empty.")
+    if query_outputs.ndim != 2 or query_outputs.shape[1] != n_bits or not len(query_outputs):
+        raise ProtocolError(f"query outputs: expected shape (n_queries, {n_bits}), got {query_outputs.shape}.")
+    finite = np.isfinite(query_outputs).all(axis=1)
+    if not finite.all():
+        row = np.flatnonzero(~finite)[0]
+        raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
     check_relevance(relevance, len(query_outputs), len(database_codes), "asymmetric")
     integer(threads, "threads")
     if leave_one_out:
@@ -131,18 +139,6 @@ def asymmetric_counts(
             rows = list(pool.map(groups, itertools.count(start), keys))
             yield _padded(rows, relevance.levels, bucket_sizes, index_order)
             progress(len(keys))
-
-
-def _check(query_outputs: NDArray[np.floating], database_codes: Packed, n_bits: int) -> None:
-    codes.check(database_codes, n_bits, "database codes")
-    if not len(database_codes):
-        raise ProtocolError("database codes: the array is empty.")
-    if query_outputs.ndim != 2 or query_outputs.shape[1] != n_bits or not len(query_outputs):
-        raise ProtocolError(f"query outputs: expected shape (n_queries, {n_bits}), got {query_outputs.shape}.")
-    finite = np.isfinite(query_outputs).all(axis=1)
-    if not finite.all():
-        row = np.flatnonzero(~finite)[0]
-        raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> Floats:

@@ -29,8 +29,7 @@ from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
 from protocol.counting import _compiled
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Buckets, Plain
-from protocol.counting._shell import MOST_BITS, Shell
+from protocol.counting._plain import MOST_BITS, Buckets, Plain, Shell
 from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.parallel import Step, in_order, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance

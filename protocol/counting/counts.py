@@ -253,23 +253,14 @@ class HammingCounts:
         return type(self)(**rows, levels=self.levels, bucket_sizes=self.bucket_sizes)
 
     @classmethod
-    def from_histograms(
-        cls,
-        retrieved: ArrayLike,
-        relevant: ArrayLike | Mapping[int, ArrayLike],
-        *,
-        largest_bucket: ArrayLike | None = None,
-    ) -> Self:
-        """Return counts from histograms, for small examples.
+    def from_histograms(cls, retrieved: ArrayLike, relevant: ArrayLike | Mapping[int, ArrayLike]) -> Self:
+        """Return counts from histograms, for small examples in which items at the same distance have the same code.
 
         Parameters
         ----------
         retrieved : array_like of int, shape (n_queries, n_bits + 1)
         relevant : array_like of the same shape, or mapping of int to such arrays
             Relevant items at level 1, or at each level.
-        largest_bucket : array_like of the same shape, optional
-            If None, all items at the same distance are assumed to have the same code. The bucket sizes are always
-            derived in this way, from the first query.
 
         Examples
         --------
@@ -279,9 +270,8 @@ class HammingCounts:
         by_level = relevant if isinstance(relevant, Mapping) else {1: relevant}
         levels = sorted(by_level)
         items = np.asarray(retrieved, dtype=np.int64)
-        largest = np.maximum.accumulate(items, axis=1) if largest_bucket is None else largest_bucket
         at_level = np.stack([np.asarray(by_level[level], dtype=np.int64) for level in levels], axis=1)
-        buckets = np.sort(items[0][items[0] > 0])[::-1], np.asarray(largest, dtype=np.int64)
+        buckets = np.sort(items[0][items[0] > 0])[::-1], np.maximum.accumulate(items, axis=1)
         return cls(items, at_level, np.array(levels, dtype=np.int64), *buckets)
 
     def to_arrays(self) -> dict[str, NDArray]:

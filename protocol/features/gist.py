@@ -28,14 +28,6 @@ def _frequencies(n: int) -> NDArray[np.int64]:
     return np.arange(n) - n // 2
 
 
-def _blurring(n: int, cycles: float) -> NDArray[np.float32]:
-    """Return the matrix (n, n) of a circular low-pass whose transfer exp(-f^2 ln 2 / cycles^2) is 1/2 at `cycles`."""
-    f = _frequencies(n)
-    shift = np.arange(n)[:, None] - np.arange(n)
-    kernel = np.cos(2 * np.pi * np.arange(n)[:, None] * f / n) @ np.exp(-(f**2) * np.log(2) / cycles**2) / n
-    return kernel[shift % n].astype(np.float32)
-
-
 def _transfers(n: int, orientations: Sequence[int]) -> NDArray[np.float64]:
     """Return the Gabor transfer functions, ordered by scale: (sum of orientations, n, n), by frequency on both axes."""
     fy, fx = np.meshgrid(_frequencies(n), _frequencies(n), indexing="ij")
@@ -169,7 +161,11 @@ class Gist(Feature):
     def _contrast(self) -> Step:
         """Return a function that maps channels (n, size, size) to P (see the class)."""
         size, border = self.image_size, _PREFILTER_BORDER
-        blur = _blurring(size + 2 * border, self.contrast_cycles)
+        n, f = size + 2 * border, _frequencies(size + 2 * border)
+        # A circular low-pass, whose transfer exp(-f^2 ln 2 / cycles^2) is 1/2 at the cycles.
+        transfer = np.exp(-(f**2) * np.log(2) / self.contrast_cycles**2)
+        kernel = np.cos(2 * np.pi * np.arange(n)[:, None] * f / n) @ transfer / n
+        blur = kernel[(np.arange(n)[:, None] - np.arange(n)) % n].astype(np.float32)
         pixels = _reflected(size, border)
 
         def normalised(plane: NDArray[np.float32]) -> NDArray[np.float32]:

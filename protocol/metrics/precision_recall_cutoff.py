@@ -251,7 +251,9 @@ def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     array([0.5 , 0.75, 1.  ])
     """
     size = counts.n_database
-    points = _default(size) if cutoffs is None else [min(integer(k, "cutoff"), size) for k in cutoffs]
+    last = min(_LARGEST, size)
+    default = sorted({*range(1, min(_EVERY, last) + 1), *range(_EVERY, last + 1, _STEP), last})
+    points = default if cutoffs is None else [min(integer(k, "cutoff"), size) for k in cutoffs]
     if not points:
         raise ProtocolError("cutoffs: the list is empty.")
     k = np.array(points, dtype=np.int64)
@@ -274,8 +276,3 @@ def _sum_of_found(counts: HammingCounts, weights: Floats, top: int) -> Floats:
     share = counts.relevant / np.maximum(counts.retrieved, 1) * weights[:, None] * (ends > starts)
     rises, falls = (np.bincount(ranks.ravel(), share.ravel(), top + 1) for ranks in (starts, ends))
     return np.cumsum(np.cumsum(rises - falls)[:top])
-
-
-def _default(size: int) -> list[int]:
-    last = min(_LARGEST, size)
-    return sorted({*range(1, min(_EVERY, last) + 1), *range(_EVERY, last + 1, _STEP), last})

@@ -41,7 +41,15 @@ def plugin_of(name: str, dimension: int | None = None, seed: int = 0) -> "Quanti
         If the name or an option is unknown, an option is out of its range, or a hasher needs labels.
     """
     base, _, text = name.partition(":")
-    options, hashers = _options(name, text), registry.names("hasher")
+    options: dict[str, Any] = {}
+    for pair in filter(None, text.split(",")):
+        option, mark, value = pair.partition("=")
+        if not (option and mark):
+            raise ProtocolError(f"quantiser {name!r}: options must be NAME=VALUE, got {pair!r}.")
+        options[option] = value  # a string unless it is another Python literal
+        with contextlib.suppress(ValueError, SyntaxError):
+            options[option] = ast.literal_eval(value)
+    hashers = registry.names("hasher")
     known = [*registry.names("quantiser"), *hashers]
     if one_of(base, known, "quantiser", listing="protocol list quantisers") in hashers:
         return _hasher(base, {"n_bits": dimension or 1, "seed": seed} | options, dimension)
@@ -66,19 +74,6 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
     if dimension is not None:
         model.check_features(dimension, f"hasher {name!r}: ")
     return model
-
-
-def _options(name: str, text: str) -> dict[str, Any]:
-    """Return the options in a name; values that are not Python literals are strings."""
-    options: dict[str, Any] = {}
-    for pair in filter(None, text.split(",")):
-        option, mark, value = pair.partition("=")
-        if not (option and mark):
-            raise ProtocolError(f"quantiser {name!r}: options must be NAME=VALUE, got {pair!r}.")
-        options[option] = value
-        with contextlib.suppress(ValueError, SyntaxError):
-            options[option] = ast.literal_eval(value)
-    return options
 
 
 def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, str]:
@@ -190,7 +185,13 @@ def represent(
         return _unit(vectors) if ranking == "cosine" else vectors
 
     vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
-    stored = _stored((plugin.encode(_scaled(block, distance), model) for block in vectors), len(database))
+    parts = (plugin.encode(_scaled(block, distance), model) for block in vectors)
+    first, start = next(parts), 0
+    with tempfile.TemporaryFile() as file:  # which disappears with the array
+        stored = np.memmap(file, dtype=first.dtype, mode="w+", shape=(len(database), first.shape[1]))
+    for part in chain([first], parts):
+        stored[start : start + len(part)] = part
+        start += len(part)
     n_bytes, queries = stored.shape[1] * stored.itemsize, plugin.queries(_scaled(query, distance), model)
     by: Distance = "dot" if ranking == "cosine" else ranking
     ranked_by = plugin.ranked_by(distance)
@@ -209,14 +210,3 @@ def _unit(vectors: NDArray) -> NDArray[np.float64]:
     rows = balanced(np.asarray(vectors))[0]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
-
-
-def _stored(parts: Iterator[NDArray], n: int) -> NDArray:
-    """Return the rows of all parts in a memory-mapped temporary file, which disappears with the array."""
-    first, start = next(parts), 0
-    with tempfile.TemporaryFile() as file:
-        stored = np.memmap(file, dtype=first.dtype, mode="w+", shape=(n, first.shape[1]))
-    for part in chain([first], parts):
-        stored[start : start + len(part)] = part
-        start += len(part)
-    return stored

@@ -76,20 +76,16 @@ class Registry(Generic[R]):
         The file of a plug-in usually has its name. All others stay unread then, unless the user has plug-ins, none of
         which may have the name of another one.
         """
-        if not self._scanned:
-            self._import_named(name)
+        if not self._scanned and name.isidentifier():  # then it may be that of a file
+            package = importlib.import_module(f"protocol.{self.package}")
+            (folder,) = map(Path, package.__path__)
+            for path in folder.rglob(f"{name}.py"):
+                module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
+                if "._" not in module:
+                    importlib.import_module(module)
         if name not in self.records or folders.folders():
             self.check(name)
         return self.records[name], {}
-
-    def _import_named(self, name: str) -> None:
-        """Import the module called `name` in the package or in a public sub-package, if there is one."""
-        package = importlib.import_module(f"protocol.{self.package}")
-        (folder,) = map(Path, package.__path__)
-        for path in folder.rglob(f"{name}.py") if name.isidentifier() else ():
-            module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
-            if "._" not in module:
-                importlib.import_module(module)
 
     def check(self, name: str, also: Iterable[str] = ()) -> None:
         """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""

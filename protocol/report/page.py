@@ -34,7 +34,9 @@ def render(title: str, *pages: Sequence[Section], selections: Sequence[Mapping[s
     figures = [figure for part in pages[0] for figure in part.figures]
     about = {"summary": "", "status": (), "title": title, "sections": pages[0], "selections": selections} | about
     choices = {"for_all": SHARED, "n_first": N_FIRST, "shared": shared_choices(figures, selections)}
-    drawn = {"contents": _contents(pages), "pictures": _drawn(figures), "vega": _vega()}
+    svgs = [scaling(picture["svg"].decode()) for picture in pictures([figure.static for figure in figures])]
+    named = dict(zip([figure.name for figure in figures], svgs, strict=True))
+    drawn = {"contents": _contents(pages), "pictures": named, "vega": _vega()}
     return rendered("page.html.j2", **about, **choices, **drawn)
 
 
@@ -76,12 +78,6 @@ def shared_choices(
             first = selections[0] if selections else with_choice[0].choices
             choices[column] = (sorted(values) if column == "n_bits" else values, first[column])
     return choices
-
-
-def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
-    """Return the static pictures by the figures' names."""
-    drawn = pictures([figure.static for figure in figures])
-    return {figure.name: scaling(picture["svg"].decode()) for figure, picture in zip(figures, drawn, strict=True)}
 
 
 @functools.cache

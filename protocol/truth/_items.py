@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.provenance.storage import Writer
 
 BLOCK = 1 << 26
-"""Pairs of items per block; if 5 % of them have a level, they take about 100 MB."""
+"""Pairs of items per block, on which no result depends; if 5 % of them have a level, they take about 100 MB."""
 
 
 class Items:
@@ -37,9 +37,7 @@ class Items:
         return self._X() if callable(self._X) else self._X
 
 
-def write_among(
-    file: Writer, rule: Callable[..., dict[str, NDArray]], items: Items, *, block: int = BLOCK, **options: object
-) -> None:
+def write_among(file: Writer, rule: Callable[..., dict[str, NDArray]], items: Items, **options: object) -> None:
     """Write a ground truth for one set of items, in which each item is a query and the set is the database.
 
     Parameters
@@ -50,12 +48,10 @@ def write_among(
         A ground truth in which a query's relevant items do not depend on the other queries.
     items : Items
         Queries, database and training set.
-    block : int, default=2**26
-        Approximate number of pairs of items per block; the result does not depend on it.
     **options
         Options of the rule, and its ``seed``.
     """
-    n_queries, n_pairs = max(1, block // len(items.X)), 0
+    n_queries, n_pairs = max(1, BLOCK // len(items.X)), 0
     for start in range(0, len(items.X), n_queries):
         rows = slice(start, start + n_queries)
         query = Items(items.X[rows], None if items.labels is None else items.labels[rows])

@@ -81,17 +81,12 @@ def graded_distance(
         training points.
     """
     _check(percentiles=percentiles, levels=levels, n_sample=n_sample, n_train=len(train.X))
-    radii = _radii(train.X, percentiles, n_sample, seed)
+    drawn = train.X[np.random.default_rng(seed).permutation(len(train.X))[:n_sample]]
+    apart = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
+    radii = np.percentile(np.concatenate(apart), np.asarray(percentiles, dtype=np.float64))
     indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
     queries = np.repeat(np.arange(len(query.X)), np.diff(indptr))
     distances = pair_distances(query.X, database.X, queries, indices)
     smallest = len(radii) - 1 - np.searchsorted(radii[::-1], distances)  # the last radius not below the distance
     graded = np.asarray(levels, dtype=np.int64)[smallest]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
-
-
-def _radii(X: NDArray[np.float32], percentiles: Sequence[float], n_sample: int, seed: int) -> NDArray[np.float64]:
-    """Return the percentiles of the distances between drawn points."""
-    drawn = X[np.random.default_rng(seed).permutation(len(X))[:n_sample]]
-    distances = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
-    return np.percentile(np.concatenate(distances), np.asarray(percentiles, dtype=np.float64))

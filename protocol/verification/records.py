@@ -23,8 +23,7 @@ from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
 from protocol.provenance import VERSION, storage
-from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification
-from protocol.verification.tables import verify_folder
+from protocol.verification.tables import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification, verify_folder
 
 DIGITS = 12
 """The number of significant digits in which a recorded value must agree; sums on another CPU differ beyond these."""

@@ -1,27 +1,29 @@
-"""The tables of an experiment checked against its codes, and stored tables against each other."""
+"""Results of verifications, and the tables of an experiment checked against its codes and against each other."""
 
 import io
 import itertools
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from protocol import counting
 from protocol.checks import ProtocolError, counted, need
 from protocol.evaluation.exclusion import excluded_labels, read_positions
+from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import in_database_order, score_rows
 from protocol.provenance import checksums, storage
 from protocol.scores import tables
 from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
-from protocol.verification.result import FAILS, HOLDS, UNCHECKED, Check, Verification
 
 if TYPE_CHECKING:
     import pandas as pd
 
+HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
 _Tables = Mapping[str, "pd.DataFrame"]
 """Stored tables by file; their column ``line`` is the line in the file."""
 _KEYS = {"metrics.csv": COLUMNS[:-1], "runs.csv": (*SETTING, "run"), "summary.csv": COMBINATION}
@@ -33,6 +35,72 @@ _NUMBERS = ("value", "mean", "std", "n_runs")
 _UNITS = 1.5
 """The largest difference of a mean, in units of the values' ninth digit, because they are rounded as well."""
 _FEW = 10  # at most this many cells of a table are listed
+
+
+class Check(NamedTuple):
+    """One line of a verification: the outcome, such as "fails", its subject, and what was compared."""
+
+    outcome: str
+    subject: str
+    text: str
+    n_values: int = 0
+    """The number of values that were recomputed, and are the same."""
+
+    def __str__(self) -> str:
+        return f"{self.outcome:<{len(UNCHECKED)}}  {self.subject}: {self.text}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Printed):
+    """What holds of a record or of tables, and what does not.
+
+    Parameters
+    ----------
+    file : str
+        The record, or the folder of the tables.
+    checks : tuple of Check
+    """
+
+    file: str
+    checks: tuple[Check, ...]
+
+    @property
+    def n_values(self) -> int:
+        """The number of values that were recomputed, and are the same."""
+        return sum(check.n_values for check in self.checks)
+
+    @property
+    def failures(self) -> list[Check]:
+        """The checks that failed."""
+        return [check for check in self.checks if check.outcome == FAILS]
+
+    @property
+    def holds(self) -> bool:
+        """Whether at least one value was recomputed and no check failed."""
+        return self.n_values > 0 and not self.failures
+
+    @property
+    def verdict(self) -> str:
+        """The result in one line: the number of values that hold, and the first failure."""
+        if self.holds:
+            n = sum(check.outcome == UNCHECKED for check in self.checks)
+            lines = f"; {counted(n, 'line')} below not checked" if n else ""
+            return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
+        problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
+        values = f"{counted(self.n_values, 'value')} as recorded; " if self.n_values else ""
+        return f"{self.file}: {values}not verified: {next(problem, 'no value was recomputed')}."
+
+    def parts(self) -> list[str | tables.Table]:
+        """Return the verdict, and a line for each check, failures first; single values that hold share a line."""
+        of_values = [check for check in self.checks if check.outcome == HOLDS and check.n_values == 1]
+        together = [Check(HOLDS, "values", ", ".join(check.subject for check in of_values))] if of_values else []
+        lines = [*together, *(check for check in self.checks if check not in of_values)]
+        lines.sort(key=lambda check: (FAILS, NOTE, UNCHECKED, HOLDS).index(check.outcome))
+        return [self.verdict, "\n".join(map(str, lines))]
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object."""
+        return {"file": self.file, "verified": self.holds, "n_values": self.n_values, "checks": self.checks}
 
 
 def verify_folder(folder: Path, progress: Progress = None) -> Verification:

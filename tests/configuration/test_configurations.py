@@ -15,7 +15,7 @@ import yaml
 from encoded import message_of, refuses
 from project import SMALL
 
-from protocol import configuration, registry
+from protocol import configuration, registry, shipped
 from protocol.report.drawing import file_name
 from protocol.shipped import configs
 
@@ -28,7 +28,7 @@ MODALITIES = {
 BASES = {
     "small": SMALL,
     "nothing": {},
-    "default": yaml.safe_load(configuration.DEFAULT.read_text()),
+    "default": yaml.safe_load(shipped.DEFAULT.read_text()),
     "modalities": SMALL | MODALITIES,
     **{name: yaml.safe_load(configs()[name].read_text()) for name in ("digits_leak", "cifar10_s1")},
 }

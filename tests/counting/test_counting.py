@@ -8,8 +8,7 @@ from encoded import refuses
 from protocol import codes
 from protocol.counting import _compiled, count, counting
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Plain
-from protocol.counting._shell import Shell
+from protocol.counting._plain import Plain, Shell
 from protocol.truth.relevance import LabelRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
-from protocol import configuration, registry
+from protocol import configuration, registry, shipped
 from protocol.registry.records import RECORDS
 from protocol.shipped import configs
 
@@ -47,7 +47,7 @@ def test_the_blocks_print_what_the_page_shows(page, tmp_path):
 @pytest.mark.parametrize("page", PAGES)
 def test_config_files_of_the_page_are_accepted(page, here):
     """A file with `dataset` is complete; others change keys of the default."""
-    default = yaml.safe_load(configuration.DEFAULT.read_text())
+    default = yaml.safe_load(shipped.DEFAULT.read_text())
     (here / "mirror").mkdir()
     for block in blocks((DOCS / f"{page}.md").read_text()):
         if block.language == "yaml" and block.reason is None:

@@ -6,7 +6,7 @@ from scipy.sparse import coo_array, csr_array
 from protocol import registry
 from protocol.hashers import Affinities, TrainingSet, supervision
 from protocol.provenance import storage
-from protocol.truth import Items, write_among
+from protocol.truth import Items, _items, write_among
 from protocol.truth.relevance import LabelRelevance
 
 STORED = csr_array((np.array([9, 0, 9]), np.array([0, 2, 1]), np.array([0, 1, 3, 3])), shape=(3, 3))
@@ -38,13 +38,14 @@ def test_rows_without_any_relation_are_refused(y):
         Affinities(csr_array(np.full((3, 3), 0.5)), 3)
 
 
-def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
+def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_items, "BLOCK", 1000)
     rng = np.random.default_rng(0)
     train = Items(rng.normal(size=(80, 3)).astype(np.float32), rng.integers(0, 3, 80))
     for truth in ("class_label", "graded_distance", "epsilon_ball"):
         built = registry.get("ground_truth", truth)(train, train, train, seed=0)
         with storage.writing(tmp_path / "y.h5", storage.provenance("test", parameters={}, inputs={})) as file:
-            write_among(file, registry.get("ground_truth", truth), train, block=1000, seed=0)
+            write_among(file, registry.get("ground_truth", truth), train, seed=0)
         y = supervision(storage.read(tmp_path / "y.h5"))
         found = TrainingSet(train.X, y).affinities.among(np.arange(80))
         if truth == "class_label":

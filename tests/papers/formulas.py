@@ -21,10 +21,10 @@ def agrees(number, values):
     assert claim.verdict({claim.reading: values}).parts == claim.judge(papers.Results()).parts
 
 
-def histograms(retrieved, relevant, **more):
+def histograms(retrieved, relevant):
     """Return counts of queries from the numbers of items and of relevant items at each distance."""
     by_level = relevant if isinstance(relevant, dict) else np.atleast_2d(np.asarray(relevant))
-    return HammingCounts.from_histograms(np.atleast_2d(np.asarray(retrieved)), by_level, **more)
+    return HammingCounts.from_histograms(np.atleast_2d(np.asarray(retrieved)), by_level)
 
 
 def untied(signs):

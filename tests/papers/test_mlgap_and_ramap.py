@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from protocol.truth.relevance import LabelRelevance
 
 def test_worked_example():
     """The factor phi at a radius is the term of mLGAP over precision."""
-    counts = histograms([1, 5, 4, 0, 0], [1, 3, 1, 0, 0], largest_bucket=[[1, 2, 2, 2, 2]])
+    counts = replace(histograms([1, 5, 4, 0, 0], [1, 3, 1, 0, 0]), largest_bucket=np.array([[1, 2, 2, 2, 2]]))
     precision = [value(counts, f"precision@r{r}") for r in range(3)]
     terms = np.diff([(r + 1) * value(counts, f"mLGAP@r{r}") for r in range(3)], prepend=0)
     values = {"P": precision, "phi": list(terms / precision)}

@@ -6,8 +6,7 @@ import pytest
 from protocol import codes
 from protocol.counting import _compiled, _plain, count, counting
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Buckets, Plain
-from protocol.counting._shell import Shell
+from protocol.counting._plain import Buckets, Plain, Shell
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)

@@ -7,7 +7,7 @@ from plainly import all_distances, peak_memory
 
 from protocol import registry, truth
 from protocol.provenance import storage
-from protocol.truth import Items, epsilon_ball, relevance, write_among
+from protocol.truth import Items, _items, epsilon_ball, relevance, write_among
 
 LINE = np.arange(11, dtype=np.float32)[:, None]  # points 0, 1, ..., 10 on a line
 
@@ -123,11 +123,12 @@ def made(n, d=3):
 
 @pytest.mark.parametrize("name", registry.names("ground_truth"))
 @pytest.mark.parametrize("block", [1, 350, 1 << 26])  # one query, 8 queries, all queries
-def test_blocks_equal_the_result_of_a_single_call(tmp_path, name, block):
+def test_blocks_equal_the_result_of_a_single_call(tmp_path, name, block, monkeypatch):
+    monkeypatch.setattr(_items, "BLOCK", block)
     items, rule = made(41), registry.get("ground_truth", name)
     options = {"seed": 3} | ({"n_neighbours": 5} if name in ("nearest_neighbours", "epsilon_ball") else {})
     with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
-        write_among(file, rule, items, block=block, **options)
+        write_among(file, rule, items, **options)
     found, expected = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
     assert found.keys() == expected.keys()
     for key, array in expected.items():
@@ -136,11 +137,12 @@ def test_blocks_equal_the_result_of_a_single_call(tmp_path, name, block):
             assert found[key].dtype == np.int32
 
 
-def test_the_pairs_need_not_fit_in_memory(tmp_path):
+def test_the_pairs_need_not_fit_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(_items, "BLOCK", 1 << 15)
     items, rule = made(1000, d=2), registry.get("ground_truth", "graded_distance")
     options = {"seed": 3, "percentiles": (60, 5), "levels": (1, 2), "n_sample": 100}
     with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
-        _, peak = peak_memory(lambda: write_among(file, rule, items, block=1 << 15, **options))
+        _, peak = peak_memory(lambda: write_among(file, rule, items, **options))
     pairs = len(storage.read(tmp_path / "y.h5")["indices"])
     assert pairs > 500_000
     assert peak < 4 * pairs  # bytes: half the size of the file

@@ -43,7 +43,6 @@ class HashNet(NetworkHasher):
     beta: Positive = 7.14
 
     def _check(self) -> None:
-        super()._check()
         if self.beta < 1:
             raise ProtocolError(f"beta: expected a number >= 1, got {self.beta}.")
 
