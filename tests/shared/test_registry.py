@@ -6,6 +6,7 @@ import pytest
 from encoded import message_of, refuses
 
 from protocol import registry
+from protocol.registry.records import Record, _tables
 
 
 @pytest.mark.parametrize("kind", registry.PACKAGES)
@@ -19,6 +20,13 @@ def test_every_plug_in_has_a_summary_and_a_source(kind):
         printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
         assert all(printed)
         assert len(set(printed)) == len(printed)
+
+
+@pytest.mark.parametrize("record", [registry.FeatureRecord, registry.HasherRecord, registry.QuantiserRecord])
+def test_every_table_of_records_is_that_of_a_plug_in_and_a_plug_in_without_one_is_refused(record):
+    assert _tables(record.package).keys() <= set(registry.names(record.kind))
+    missing = rf"^{record.kind} 'records': protocol/{record.package}/records\.toml has no table 'records'\.$"
+    refuses(missing, record.declared, Record)
 
 
 @pytest.mark.parametrize("kind", ["hasherss", None])
