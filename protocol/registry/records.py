@@ -76,9 +76,10 @@ class Record:
 
     @classmethod
     def declared(cls, plugin: Plugin) -> Plugin:
-        """Register a plug-in of this package, whose record is the table of its name in ``records.toml`` of its kind.
+        """Register a hasher, a feature or a quantiser of this package, whose record is a table in ``records.toml``.
 
-        These records change no result, so that they are in no digest of code.
+        The file is in the package of the kind, and the table has the name of the plug-in's file. These records change
+        no result, so they are in no digest of code: an edit reruns no job.
 
         Raises
         ------
