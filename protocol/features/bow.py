@@ -12,13 +12,7 @@ from protocol.features.sift import LENGTH
 from protocol.registry import Count, FeatureRecord
 
 
-@FeatureRecord(
-    printed="BoW",
-    source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
-    "(Chua et al. 2009, CIVR)",
-    deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "
-    "runs once, on a sample of the training descriptors, and starts from random words",
-)
+@FeatureRecord.declared
 class BagOfWords(DenseSift):
     """Bag of visual words: the L2-normalised histogram of the words nearest to an image's SIFT descriptors.
 

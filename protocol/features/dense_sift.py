@@ -70,13 +70,7 @@ def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np
     return describe
 
 
-@FeatureRecord(
-    printed="Dense SIFT",
-    source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; on a grid as "
-    "in Lazebnik, Schmid, Ponce 2006, Beyond Bags of Features, CVPR, section 4",
-    deviations="upright patches of one size at all positions; gradients of the image itself, without Gaussian "
-    "smoothing",
-)
+@FeatureRecord.declared
 class DenseSift(Feature):
     r"""Dense SIFT: the concatenated descriptors of grid x grid overlapping square patches of an image.
 

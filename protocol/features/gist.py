@@ -50,13 +50,7 @@ def _averaging(n: int, grid: int) -> NDArray[np.float32]:
     return (inside / inside.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-@FeatureRecord(
-    printed="GIST",
-    source="Oliva and Torralba 2001, Modeling the Shape of the Scene, IJCV 42(3), sections 3 and 4, with the filters "
-    "and parameters of the authors' MATLAB code (LMgist)",
-    deviations="images are cropped to their central square, then resized (LMgist: resized, then cropped); a constant "
-    "image gives zeros (LMgist: NaN); filter gains below 1e-6 count as zero; float32",
-)
+@FeatureRecord.declared
 class Gist(Feature):
     r"""GIST: mean magnitude of Gabor filter responses in a coarse grid over a contrast-normalised image.
 

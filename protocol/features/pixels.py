@@ -10,11 +10,7 @@ from protocol.inputs.images import squares
 from protocol.registry import Count, FeatureRecord, choice
 
 
-@FeatureRecord(
-    printed="Pixels",
-    source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
-    deviations="values are not normalised; use preprocessing steps for that",
-)
+@FeatureRecord.declared
 class Pixels(Feature):
     """Pixels: the values of an image, 0 to 255, row by row, with interleaved channels.
 

@@ -20,13 +20,7 @@ STEPS = 512
 _SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint sizes
 
 
-@FeatureRecord(
-    printed="SIFT",
-    source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; OpenCV's "
-    "implementation",
-    deviations="images are resized to image_size first; items='image' fixes the keypoint (centre, upright, whole "
-    "image) and computes gradients at OpenCV's base blur of 1.6 pixels, not at the keypoint's own scale",
-)
+@FeatureRecord.declared
 class Sift(Feature):
     """SIFT: histograms of 8 gradient orientations in 4 x 4 cells, for a whole image or for each detected keypoint.
 

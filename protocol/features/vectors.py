@@ -10,11 +10,7 @@ from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.registry import Count, FeatureRecord
 
 
-@FeatureRecord(
-    printed="Vectors",
-    source="the dataset's own vectors, from its authors or from any model of yours",
-    deviations="values are rounded to float32",
-)
+@FeatureRecord.declared
 class Vectors(Feature):
     """Vectors: the dataset's own vectors, one per item, unchanged or as principal components.
 

@@ -11,13 +11,7 @@ from protocol.hashers.linear_algebra import squared_distances
 from protocol.registry import Count, HasherRecord, Positive
 
 
-@HasherRecord(
-    printed="DSH",
-    source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
-    deviations="As in the reference MATLAB code (HABIR toolkit) for packed codes, planes are ranked by how evenly they "
-    "split the weight of the clusters, which gives the same order as the paper's entropy. An empty cluster never takes "
-    "the last row of another cluster. Fewer planes than bits are an error.",
-)
+@HasherRecord.declared
 class DSH(LinearHasher):
     """Density-sensitive hashing: each bit is the side of the plane halfway between two neighbouring clusters.
 

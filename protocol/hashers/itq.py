@@ -9,14 +9,7 @@ from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord
 
 
-@HasherRecord(
-    printed="ITQ",
-    source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
-    deviations="There are exactly n_iter = 50 updates of the rotation, as in the paper and FAISS; the reference MATLAB "
-    "code (HABIR toolkit) makes 51. The training mean is subtracted, whereas that code expects centred input. n_bits "
-    "must not exceed the number of features.",
-    bits_within_features=True,
-)
+@HasherRecord.declared
 class ITQ(PCAH):
     """Iterative quantization: PCA, followed by the rotation that brings the points closest to the vertices of a cube.
 

@@ -7,12 +7,7 @@ from protocol.hashers import Hasher, TrainingSet
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="LSH",
-    source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
-    deviations="A projection of exactly zero becomes bit 0, as in the reference MATLAB code (HABIR toolkit), but 1 in "
-    "the paper; this can only affect rows of zeros.",
-)
+@HasherRecord.declared
 class LSH(Hasher):
     """Locality-sensitive hashing: each bit is the side of a random hyperplane through the origin.
 

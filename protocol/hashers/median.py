@@ -7,16 +7,7 @@ from protocol.hashers.sign import Sign
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="Median",
-    source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
-    "binarization at the median of each dimension",
-    deviations="The median is taken over all training rows; cuVS uses a sample. With fewer bits than features, only "
-    "the first n_bits features are used, as in truncated Matryoshka embeddings; in the sources, every feature gives "
-    "a bit.",
-    bits_within_features=True,
-    random=False,
-)
+@HasherRecord.declared
 class Median(Sign):
     """Binary quantisation at the median: a bit is 1 if its feature is above the median of the training values.
 

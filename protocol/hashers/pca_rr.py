@@ -9,14 +9,7 @@ from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="PCA-RR",
-    source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
-    deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "
-    "input. The components are computed from the training rows alone; that code also uses the test rows. n_bits must "
-    "not exceed the number of features.",
-    bits_within_features=True,
-)
+@HasherRecord.declared
 class PCARR(PCAH):
     """PCA with a random rotation, which spreads the variance evenly over the bits.
 

@@ -7,16 +7,7 @@ from protocol.hashers import LinearHasher, TrainingSet
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="PCAH",
-    source="Wang, Zhang, Jing, Ma, AnnoSearch: Image Auto-Annotation by Search, CVPR 2006; "
-    "PCA-Direct in Gong and Lazebnik, CVPR 2011, section 2.1",
-    deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "
-    "input. The components are computed from the training rows alone; that code also uses the test rows. n_bits must "
-    "not exceed the number of features.",
-    bits_within_features=True,
-    random=False,
-)
+@HasherRecord.declared
 class PCAH(LinearHasher):
     """PCA hashing: each bit is the sign of one principal component.
 

@@ -8,14 +8,7 @@ from protocol.hashers.linear_algebra import project
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="SH",
-    source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
-    deviations="As in the authors' MATLAB code (in the HABIR toolkit), with two exceptions: the training mean is "
-    "subtracted, whereas that code expects centred input; and the components are computed from the training rows "
-    "alone, whereas that code also uses the test rows.",
-    random=False,
-)
+@HasherRecord.declared
 class SH(Hasher):
     """Spectral hashing: a box is fitted along the principal components, and its lowest frequencies give the bits.
 

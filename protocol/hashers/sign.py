@@ -8,16 +8,7 @@ from protocol.hashers.training_set import FLOAT32, TrainingSet
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="Sign",
-    source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
-    "with precision 'binary' or 'ubinary')",
-    deviations="With fewer bits than features, only the first n_bits features are used, as in truncated Matryoshka "
-    "embeddings; in the source, every feature gives a bit. The vectors are not normalised, which would not change any "
-    "sign.",
-    bits_within_features=True,
-    random=False,
-)
+@HasherRecord.declared
 class Sign(Hasher):
     """Binary quantisation: each bit is the sign of one feature.
 

@@ -10,12 +10,7 @@ from protocol.registry import HasherRecord, Positive
 _MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a turn
 
 
-@HasherRecord(
-    printed="SKLSH",
-    source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
-    deviations="None in the method. The kernel's gamma is 1 by default, as in the reference MATLAB code (HABIR "
-    "toolkit), so the scale of the features matters.",
-)
+@HasherRecord.declared
 class SKLSH(Hasher):
     """Shift-invariant kernel hashing: each bit is a random cosine wave above a random threshold.
 

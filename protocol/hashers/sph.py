@@ -13,14 +13,7 @@ _SLACK = 16 * np.finfo(np.float32).eps  # more than the rounding of a squared di
 _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, and float32 distances are too imprecise
 
 
-@HasherRecord(
-    printed="SpH",
-    source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
-    deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), "
-    "not by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
-    "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. Radii are enlarged by a few rounding "
-    "errors, so that the row that determines a radius is inside its sphere.",
-)
+@HasherRecord.declared
 class SpH(Hasher):
     """Spherical hashing: a bit is 1 if the point lies inside the bit's hypersphere.
 

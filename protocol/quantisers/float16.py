@@ -10,9 +10,7 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.registry import QuantiserRecord
 
 
-@QuantiserRecord(
-    source="IEEE 754-2019, binary16; faiss, IndexScalarQuantizer with QT_fp16", size="2 d", queries="real-valued"
-)
+@QuantiserRecord.declared
 class Float16(Quantiser):
     """float16: each value rounded to half precision.
 

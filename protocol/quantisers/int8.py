@@ -9,15 +9,7 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.registry import QuantiserRecord, choice
 
 
-@QuantiserRecord(
-    source="minmax: faiss, IndexScalarQuantizer with QT_8bit; sentence_transformers: sentence-transformers, "
-    "quantize_embeddings with precision 'int8'; symmetric: Jacob et al. 2018, Quantization and Training of Neural "
-    "Networks for Efficient Integer-Arithmetic-Only Inference, with zero point 0",
-    size="d",
-    queries="real-valued",
-    deviations="Values outside the range of the training vectors are clipped; those of sentence-transformers overflow. "
-    "sentence-transformers and engines that follow it also round the queries, and compare the codes themselves.",
-)
+@QuantiserRecord.declared
 class Int8(Quantiser):
     """int8: each value rounded to one of 255 or 256 levels.
 

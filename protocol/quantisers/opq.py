@@ -6,14 +6,7 @@ from protocol.quantisers.pq import PQ
 from protocol.registry import QuantiserRecord
 
 
-@QuantiserRecord(
-    printed="OPQ",
-    source="Ge, He, Ke, Sun 2013, Optimized Product Quantization for Approximate Nearest Neighbor Search; faiss, "
-    "OPQMatrix with IndexPQ",
-    size="ceil(m n_bits / 8)",
-    queries="real-valued; for the Euclidean distance, the asymmetric distance computation of the paper",
-    extra="faiss",
-)
+@QuantiserRecord.declared
 class OPQ(PQ):
     """OPQ: as PQ, after a rotation that minimises its squared error, learned in faiss's 50 iterations.
 

@@ -11,13 +11,7 @@ from protocol.quantisers._quantiser import FaissQuantiser, Ranking
 from protocol.registry import Count, QuantiserRecord
 
 
-@QuantiserRecord(
-    printed="PQ",
-    source="Jegou, Douze, Schmid 2011, Product Quantization for Nearest Neighbor Search; faiss, IndexPQ",
-    size="ceil(m n_bits / 8)",
-    queries="real-valued; for the Euclidean distance, the asymmetric distance computation of the paper",
-    extra="faiss",
-)
+@QuantiserRecord.declared
 class PQ(FaissQuantiser):
     """PQ: the vector is divided into m parts, and each is replaced by the nearest of 2^n_bits centroids.
 

@@ -10,14 +10,7 @@ from protocol.quantisers._quantiser import FaissQuantiser, Ranking, last
 from protocol.registry import QuantiserRecord
 
 
-@QuantiserRecord(
-    printed="RaBitQ",
-    source="Gao, Long 2024, RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound for Approximate "
-    "Nearest Neighbor Search; faiss, RandomRotationMatrix with IndexRaBitQ",
-    size="ceil(d / 8) + 8",
-    queries="real-valued; faiss's default rounds them to 4 bits (qb = 4)",
-    extra="faiss",
-)
+@QuantiserRecord.declared
 class RaBitQ(FaissQuantiser):
     r"""RaBitQ: one bit for each dimension of the rotated residual from the mean, and two factors in float32.
 

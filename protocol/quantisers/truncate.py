@@ -8,12 +8,7 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.registry import Count, QuantiserRecord
 
 
-@QuantiserRecord(
-    printed="truncated",
-    source="Kusupati et al. 2022, Matryoshka Representation Learning; sentence-transformers, truncate_dim",
-    size="4 dims",
-    queries="real-valued, also truncated",
-)
+@QuantiserRecord.declared
 class Truncate(Quantiser):
     """Truncation: the first dimensions, in float32.
 

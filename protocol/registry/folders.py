@@ -18,7 +18,8 @@ from protocol.checks import ProtocolError
 
 VARIABLE = "PROTOCOL_PLUGINS"
 _PACKAGE = Path(__file__).parents[1]
-_MARK = re.compile(r"Record\(|\bdeclare\(")  # in every file with a plug-in; other scripts in the folder are not run
+# In every file with a plug-in; other scripts in the folder are not run.
+_MARK = re.compile(r"Record(\.declared|\()|\bdeclare\(")
 PLUGINS = sys.modules.setdefault("protocol.plugins", ModuleType("protocol.plugins", "The user's own plug-ins."))
 """A package without names of its own, since a file may have any name; `folders` sets where its modules are."""
 

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -15,6 +16,7 @@ from protocol.registry.folders import shown
 Plugin = TypeVar("Plugin")
 RECORDS: dict[str, dict[str, Any]] = defaultdict(dict)
 """The records that have been registered so far, by kind and name."""
+_TABLES = "records.toml"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,23 @@ class Record:
             raise ProtocolError(f"{self.kind} {record.name!r}: {problem}")
         RECORDS[self.kind][record.name] = record
         return plugin
+
+    @classmethod
+    def declared(cls, plugin: Plugin) -> Plugin:
+        """Register a hasher, a feature or a quantiser of this package, whose record is a table in ``records.toml``.
+
+        The file is in the package of the kind, and the table has the name of the plug-in's file. These records change
+        no result, so they are in no digest of code: an edit reruns no job.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such table.
+        """
+        name = plugin.__module__.rpartition(".")[2]
+        if name not in (tables := _tables(cls.package)):
+            raise ProtocolError(f"{cls.kind} {name!r}: protocol/{cls.package}/{_TABLES} has no table {name!r}.")
+        return cls(**tables[name])(plugin)
 
     def describing(self, plugin: Any) -> Self:
         """Return a copy of the record that belongs to a plug-in; nothing is registered."""
@@ -278,6 +297,17 @@ class MetricRecord(Record, kind="metric"):
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
     needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top", "index_discounts"] = ""
+
+
+@functools.cache
+def _tables(package: str) -> dict[str, dict[str, Any]]:
+    """Return the records of a package by name, with the texts of its table ``common`` in place of their names."""
+    tables = tomllib.loads(Path(__file__).parents[1].joinpath(package, _TABLES).read_text("utf-8"))
+    texts = tables.pop("common", {})
+    return {
+        name: {fact: text.format(**texts) if isinstance(text, str) else text for fact, text in facts.items()}
+        for name, facts in tables.items()
+    }
 
 
 def _file_of(module: str) -> str:

@@ -20,12 +20,12 @@ def taken(feature):
     return colour() if feature.reads == "images" else np.random.default_rng(0).random((40, 6))
 
 
-def check_constructor(plugin):
-    parameters = inspect.signature(plugin).parameters.values()
+def check_constructor(feature):
+    parameters = inspect.signature(type(feature)).parameters.values()
     assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in parameters), "options: keyword, default"
     default = {p.name: p.default for p in parameters}
-    assert plugin().options == default, "the constructor only stores its options"
-    assert vars(plugin()) == default, "the constructor only stores its options"
+    assert feature.options == default, "the constructor only stores its options"
+    assert vars(feature) == default, "the constructor only stores its options"
 
 
 def check_others_refused(feature):
@@ -108,13 +108,12 @@ def check_vectors(feature):
     assert np.array_equal(restored.transform(raw), fitted.transform(raw)), "what is learned can be stored"
 
 
-CHECKS = (check_others_refused, check_extract, check_streams, check_vectors)
+CHECKS = (check_constructor, check_others_refused, check_extract, check_streams, check_vectors)
 
 
 @pytest.mark.parametrize("name", registry.names("feature"))
 def test_every_feature(name):
     record = registry.entry("feature", name)
-    check_constructor(record.plugin)
     for check in CHECKS:
         check(record.plugin())
 
@@ -178,7 +177,6 @@ WRONG = [
 
 
 def test_a_plain_feature_passes():
-    check_constructor(Plain)
     for check in CHECKS:
         check(Plain())
 
@@ -186,4 +184,4 @@ def test_a_plain_feature_passes():
 @pytest.mark.parametrize(("check", "wrong"), WRONG, ids=lambda given: given.__name__)
 def test_a_wrong_feature_is_rejected(check, wrong):
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        check(wrong if check is check_constructor else wrong())
+        check(wrong())

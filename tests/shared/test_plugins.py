@@ -149,6 +149,7 @@ def test_a_missing_folder_is_refused(own, capsys, monkeypatch):
 
 WRONG = {
     "a missing field of the record": (HASHER.replace('deviations="none", ', ""), "line 6: TypeError: .*'deviations'"),
+    "no table": (HASHER.replace(RECORD, "@HasherRecord.declared"), "line 6: hasher 'mine': .* has no table 'mine'"),
     "not a hasher": (HASHER.replace("(Hasher)", ""), "line 6: AttributeError: .*'check_options'"),
     "a default out of range": (HASHER.replace("= 1.0", "= -1.0"), "line 6: .*width must be a finite number > 0"),
     "a syntax error": (HASHER.replace("return {}", "return {"), r"line 15: SyntaxError: '{' was never closed"),

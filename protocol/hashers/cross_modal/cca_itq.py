@@ -7,14 +7,7 @@ from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.registry import Count, HasherRecord
 
 
-@HasherRecord(
-    printed="CCA-ITQ",
-    source="Gong, Lazebnik, Gordo, Perronnin, Iterative Quantization, TPAMI 2013, section 3.2; directions scaled by "
-    "their correlations as in the authors' code",
-    deviations="The second modality takes the place of the paper's labels. Both modalities share one rotation, learned "
-    "from the pairs of both. Canonical correlation is computed for anchor kernel maps (Liu et al. 2012), because there "
-    "are no more directions than features in the narrower modality. Its regularisation is relative to the variance.",
-)
+@HasherRecord.declared
 class CCAITQ(CrossModalHasher):
     """Canonical correlation analysis of two modalities, followed by a common rotation.
 

@@ -6,13 +6,7 @@ from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHas
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="CVH",
-    source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
-    deviations="The only supervision is which items of the two modalities belong together; in this case, the paper's "
-    "generalised eigenproblem is that of canonical correlation. It is solved for anchor kernel maps (Liu et al. 2012), "
-    "because there are no more directions than features in the narrower modality, and it is regularised.",
-)
+@HasherRecord.declared
 class CVH(CrossModalHasher):
     """Cross-view hashing: hash functions of two modalities for which the two codes of an item differ least.
 

@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 else:  # for the annotations of hashers, without an import of PyTorch
     Tensor = Module = Any
 
-NO_PRETRAINING = (
-    "No pre-trained network is included: codes are the outputs of a small network on any features, or of a "
-    "convolutional network that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient "
-    "descent, so that one learning rate suits objectives of any scale. The training mean is subtracted from the "
-    "inputs, which are then divided by their root mean square. "
-)
 PRECISIONS = ("float32", "bfloat16")
 
 

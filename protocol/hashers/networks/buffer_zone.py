@@ -6,21 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, pair_mean, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import NetworkRecord, Positive
 
 
-@NetworkRecord(
-    printed="DSH (buffer zones)",
-    source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
-    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 24 and 31 as printed have ||b_1 - "
-    "1|| twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to "
-    "differ in every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed "
-    "puts pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean "
-    "over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-)
+@NetworkRecord.declared
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are pulled to a range of distances, not to zero.
 

@@ -2,24 +2,13 @@
 
 import numpy as np
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor
+from protocol.hashers.networks.base import NetworkHasher, Tensor
 from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import NetworkRecord, NotNegative
 
 
-@NetworkRecord(
-    printed="CSQ",
-    source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
-    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value. Centres are rows "
-    "of a Hadamard matrix at every code length that has one, such as 12, 24 and 48 bits, in random order and with "
-    "random signs; the paper has such centres only for powers of 2, and samples each bit of the other centres at "
-    "random. Here, the others have equally many zeros and ones. The authors' code differs from the paper, which we "
-    "follow: its outputs are tanh, mapped to [0, 1], so that the cross-entropy is that of 2 g(x); its quantization "
-    "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a "
-    "weight of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, whose variance is "
-    "a sixth of this. The learning rate is constant.",
-)
+@NetworkRecord.declared
 class CSQ(NetworkHasher):
     """Central similarity quantization: a network whose codes are pulled to fixed, distant centres of the classes.
 

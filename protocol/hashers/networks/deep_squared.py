@@ -2,20 +2,11 @@
 
 from typing import ClassVar
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, distinct, mean_of, shared_labels
 from protocol.registry import NetworkRecord
 
-DEVIATIONS = (
-    f"{NO_PRETRAINING}The two lines of eq. 4 differ; we use the second. beta grows to the value that the paper reaches "
-    "after 400 epochs with its factor 1.005, over any number of epochs."
-)
 
-
-@NetworkRecord(
-    printed="DSH (squared)",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
-    deviations=DEVIATIONS,
-)
+@NetworkRecord.declared
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that pulls similar pairs to distance 0 and pushes others to distance n_bits.
 

@@ -1,6 +1,6 @@
 """Deep supervised hashing: similar pairs get close codes, dissimilar pairs codes that differ in half of the bits."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, pair_mean, shared_labels
 from protocol.registry import NetworkRecord
 
 _REGULARISER = 0.01
@@ -8,12 +8,7 @@ _REGULARISER = 0.01
 """
 
 
-@NetworkRecord(
-    printed="DSH (deep)",
-    source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
-    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 19 as printed has ||b_1 - 1|| "
-    "twice. The loss is the mean over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-)
+@NetworkRecord.declared
 class DeepSupervised(NetworkHasher):
     """Deep supervised hashing: a network whose codes are close for similar pairs and beyond a margin for others.
 

@@ -1,18 +1,10 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, quantisation, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, pair_mean, quantisation, shared_labels
 from protocol.registry import NetworkRecord, NotNegative
 
 
-@NetworkRecord(
-    printed="DPSH",
-    source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
-    deviations=f"{NO_PRETRAINING}Pairs are formed within a minibatch, and the gradient flows through both items; the "
-    "paper pairs the rows of a minibatch with the last outputs of all training rows, through which no gradient "
-    "flows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code "
-    "for CIFAR-10's 5,000 training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other "
-    "database items as queries. The learning rate is constant.",
-)
+@NetworkRecord.declared
 class DPSH(NetworkHasher):
     """Deep pairwise-supervised hashing: a network whose inner products predict which pairs share a label.
 

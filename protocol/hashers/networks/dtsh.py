@@ -1,17 +1,10 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, quantisation, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, distinct, quantisation, shared_labels
 from protocol.registry import NetworkRecord, NotNegative
 
 
-@NetworkRecord(
-    printed="DTSH",
-    source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
-    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per "
-    "row from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
-    "quantisation term has the weight 0.0044, that code's weight of 100 divided by its 22,500 triplets. The learning "
-    "rate is constant.",
-)
+@NetworkRecord.declared
 class DTSH(NetworkHasher):
     """Deep triplet-supervised hashing: a network whose items are nearer to similar items than to others, by a margin.
 

@@ -3,18 +3,11 @@
 import math
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, distinct, mean_of, shared_labels
 from protocol.registry import NetworkRecord, Positive
 
 
-@NetworkRecord(
-    printed="HashNet",
-    source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
-    deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
-    "the training set; in the authors' code, a similar pair has a fixed weight for each data set, such as 100 on "
-    "ImageNet. beta grows with the epoch and ends at 7.14, as in that code after its 10,000 iterations, not at "
-    "infinity. The learning rate is constant.",
-)
+@NetworkRecord.declared
 class HashNet(NetworkHasher):
     """HashNet: a network trained by weighted pairwise likelihood, with a tanh that approaches the sign.
 

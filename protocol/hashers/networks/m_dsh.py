@@ -3,15 +3,11 @@
 from typing import Annotated
 
 from protocol.hashers.networks.base import Tensor, shared_labels
-from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared, squared
+from protocol.hashers.networks.deep_squared import DeepSquared, squared
 from protocol.registry import NetworkRecord, at_least
 
 
-@NetworkRecord(
-    printed="m-DSH",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
-    deviations=DEVIATIONS,
-)
+@NetworkRecord.declared
 class MDSH(DeepSquared):
     """m-DSH: deep squared hashing in which similar pairs are pulled to a distance of m bits, the option `margin`.
 

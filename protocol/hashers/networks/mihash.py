@@ -1,17 +1,10 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, shared_labels
 from protocol.registry import NetworkRecord, Positive
 
 
-@NetworkRecord(
-    printed="MIHash",
-    source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
-    "with Mutual Information, TPAMI 2019, section 3",
-    deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "
-    "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as in that code; "
-    "biases start at 0; that code samples them with variance 2 / n_bits.",
-)
+@NetworkRecord.declared
 class MIHash(NetworkHasher):
     """MIHash: a network whose Hamming distances distinguish neighbours from other items, by mutual information.
 

@@ -5,21 +5,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, shared_labels
 from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
 from protocol.registry import NetworkRecord, Positive, choice
 
-DEVIATIONS = (
-    f"{NO_PRETRAINING}Bins and gradients are as for talr_ap. The authors' code has a weight decay of 0.0005, and "
-    "minibatches of 250 rows. The learning rate is constant."
-)
 
-
-@NetworkRecord(
-    printed="TALR-AP (network)",
-    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
-    deviations=DEVIATIONS,
-)
+@NetworkRecord.declared
 class TALRAPNetwork(NetworkHasher):
     """TALR-AP as a network: every row of a minibatch queries the others, and the mean tie-aware AP is maximised.
 

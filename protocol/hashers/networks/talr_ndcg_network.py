@@ -1,16 +1,11 @@
 """TALR-NDCG as the objective of a network: maximises tie-aware NDCG by the number of shared labels."""
 
-from protocol.hashers.networks.talr_ap_network import DEVIATIONS, TALRAPNetwork
+from protocol.hashers.networks.talr_ap_network import TALRAPNetwork
 from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
 from protocol.registry import NetworkRecord
 
 
-@NetworkRecord(
-    printed="TALR-NDCG (network)",
-    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
-    deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
-    "Gains, the ideal DCG and queries without relevant rows are as for talr_ndcg.",
-)
+@NetworkRecord.declared
 class TALRNDCGNetwork(TALRAPNetwork):
     """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.
 

@@ -14,15 +14,7 @@ _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs ch
 Rows = NDArray[np.int64]
 
 
-@HasherRecord(
-    printed="BRE",
-    source="Kulis and Darrell, Learning to Hash with Binary Reconstructive Embeddings, NIPS 2009, section 2, with the "
-    "distances 0 and 1 of its supervised case",
-    deviations="The kernel is the centred Gaussian kernel of Liu et al. 2012, and each function uses rows sampled "
-    "from n_anchors common rows; the released code uses inner products, and all training rows. Up to n_labelled = "
-    "5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows with 5 % "
-    "of them, also 50. A fit makes at most n_iter passes over the bits.",
-)
+@HasherRecord.declared
 class BRE(AnchorHasher):
     r"""Binary reconstructive embedding: relative Hamming distances approach 0 for related rows and 1 for others.
 

@@ -13,14 +13,7 @@ from protocol.registry import HasherRecord, Positive, choice
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100
 
 
-@HasherRecord(
-    printed="Classifier",
-    source="Not a published method, but the baseline that supervised hashers should beat, after Sablayrolles, Douze, "
-    "Usunier, Jegou, How should we evaluate supervised hashing?, ICASSP 2017",
-    deviations="That paper stores the predicted class or the probabilities. Here, the code of a class is a row of a "
-    "Hadamard matrix, so that all classes are equally far apart at any code length, and the code of probabilities is "
-    "the sign of the sum of class codes, weighted by the probabilities.",
-)
+@HasherRecord.declared
 class Classifier(Hasher):
     r"""Codes of the predicted class, or of the predicted probabilities, of logistic regression.
 

@@ -17,16 +17,7 @@ _BINS = 31  # of a feature, between which trees split
 Floats = NDArray[np.floating]
 
 
-@HasherRecord(
-    printed="FastHash",
-    source="Lin, Shen, Shi, van den Hengel, Suter, Fast Supervised Hashing with Decision Trees for High-Dimensional "
-    "Data, CVPR 2014, with the loss of KSH; trees of scikit-learn's HistGradientBoostingClassifier",
-    deviations="Written from memory of the method, because neither the text nor the code was available. Inference "
-    "starts from an eigenvector instead of equal bits, and tries three codes of a block of related rows, instead of "
-    "finding its best code by graph cuts; on 14 rows, the bits reach on average 97 % of the best possible objective. "
-    "There are 100 trees instead of 200, from gradient boosting with the log loss instead of AdaBoost; they split "
-    "features at one of 30 values, and use 256 random features per bit. All pairs of training rows are used.",
-)
+@HasherRecord.declared
 class FastHash(Hasher):
     r"""Fast supervised hashing: two steps for each bit, inference of the bit and boosted decision trees that learn it.
 

@@ -19,18 +19,7 @@ _TOLERANCE = 1e-3  # of the norm of the preconditioned gradient, relative to tha
 Floats = NDArray[np.floating]
 
 
-@HasherRecord(
-    printed="GRH",
-    source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
-    "GRH-LIN",
-    deviations="The released code has a graph of 1,000 rows, in which a row is its own neighbour; here, all training "
-    "rows are in the graph, without loops. There, a tie among a row's neighbours sets its bit to 1; here, the bit "
-    "does not change. Its support vector machines have no intercept, and weight the rarer side of a bit by the ratio "
-    "of the two, rounded up; here, they have an intercept without a penalty, and no weights. There, alpha (0.1 to "
-    "1), the number of iterations (until mAP falls) and C (0.001 to 1,000) are selected on validation queries; here, "
-    "they are options. Both have the squared hinge loss. All bits are solved at once, because LinearSVC takes "
-    "minutes for 48. The released code's default, a Gaussian kernel, is not included.",
-)
+@HasherRecord.declared
 class GRH(LinearHasher):
     r"""Graph regularised hashing: related rows get similar codes, and linear functions learn these codes.
 

@@ -16,15 +16,7 @@ _WHITENING_RIDGE = 0.1
 """The same for the coordinates of the gradient method: without it, 1,000 labelled rows are overfitted."""
 
 
-@HasherRecord(
-    printed="KSH",
-    source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
-    deviations="L-BFGS instead of Nesterov's gradient method maximises the smooth objective of a bit, with n_iter = "
-    "50 iterations, in coordinates in which the kernel functions are nearly uncorrelated; the released code makes up "
-    "to 500 iterations in the coordinates of the anchors, and its residue is slightly larger. Up to n_labelled = "
-    "5,000 of the training rows, which all have labels, are used; the paper labels 1,000 and 2,000. The kernel has "
-    "the width of the released code. A ridge of 1e-6 makes the eigenvalue problem regular.",
-)
+@HasherRecord.declared
 class KSH(AnchorHasher):
     r"""Supervised hashing with kernels: greedy bits whose inner products approach the similarity of pairs.
 

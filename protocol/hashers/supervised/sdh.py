@@ -11,14 +11,7 @@ _ROUNDS = 10  # passes over all bits in one step of the codes, which ends earlie
 _RIDGE = 1e-2  # in the regression of the functions, as in the released code
 
 
-@HasherRecord(
-    printed="SDH",
-    source="Shen, Shen, Liu, Tao Shen, Supervised Discrete Hashing, CVPR 2015, eq. 4-11 and Algorithm 1, L2 loss",
-    deviations="The kernel map is centred and has an intercept, and its width is in units of the distances of rows; "
-    "the released code uses 0.4 for rows of norm 1. The regression of the functions has a ridge of 0.01, and a step of "
-    "the codes makes at most 10 passes over the bits, as in the released code; the paper prints neither. A bit whose "
-    "two values are equally good does not change.",
-)
+@HasherRecord.declared
 class SDH(AnchorHasher):
     r"""Supervised discrete hashing: codes that predict labels linearly, without a relaxation of the bits.
 

@@ -5,18 +5,7 @@ from protocol.hashers.talr.objectives import ap_r, ap_s, binary_gains
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="TALR-AP",
-    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
-    deviations="The first bin and bins of one item are finite, because integrals have the limits of the midpoint "
-    "rule. The paper's functions are linear or the last layer of a deep network; here they are linear in given "
-    "features, have thresholds (the paper's linear functions have none), and start by default from those of ITQ; the "
-    "authors' code starts at random. Momentum is 0.9, and the learning rate falls to zero along a cosine. Gradients "
-    "have the factor 2 of eq. 73, which the released code lacks. There is a bin for each distance, as in the paper, "
-    "and no weight decay; from 32 bits upwards, the released code has half as many bins on CIFAR-10, and a weight "
-    "decay of 0.0005.",
-    bits_within_features=True,
-)
+@HasherRecord.declared
 class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP, with each row as a query to the rest of its minibatch.
 

@@ -5,14 +5,7 @@ from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
 from protocol.registry import HasherRecord
 
 
-@HasherRecord(
-    printed="TALR-NDCG",
-    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
-    deviations="As for talr_ap; in addition, the hash functions use 32 principal components, gains are not truncated "
-    "to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is computed from the other "
-    "rows of the minibatch; the released code includes the query, with the highest level.",
-    bits_within_features=True,
-)
+@HasherRecord.declared
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.
 
