@@ -1,10 +1,11 @@
 """Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from encoded import refuses
+from encoded import message_of, refusals
 from plainly import all_distances, sets_of_nearest
 
 import protocol as hp
@@ -200,28 +201,13 @@ def test_files(exact, tmp_path):
         hp.attribute(tmp_path / "d.run", **inputs, ids=([str(query) for query in range(30)], names[1]))
 
 
-CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
-IDS, ROWS = np.zeros((30, 5), int), "expected row numbers from 0 to"
-REFUSED = [
-    ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
-    ("30 Q0 7 1 2.0 x\n", {}, rf"x.run: queries: {ROWS} 29, got 30 to 30\. Since 0 is missing, they may count"),
-    (IDS, {"codes": None}, "codes and vectors are missing"),
-    ({}, {}, "results are missing"),
-    (np.add(IDS, [-1, 200, 1, 2, 3]), {}, rf"results: {ROWS} 199, got 1 to 200\. Since 0 is missing"),
-    (IDS[:9], {}, "results: 9 rows for 30 queries"),
-    (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201"),
-    ({"a": IDS}, {"distances": {"b": IDS}}, "distances must be a mapping with the names of the results"),
-    ({"a": IDS}, {"distances": IDS}, "distances must be a mapping with the names of the results"),
-    (IDS, {"distances": IDS[:, 1:]}, r"results: distances of shape .30, 4. for results of shape .30, 5."),
-]
-
-
-@pytest.mark.parametrize(("results", "options", "message"), REFUSED)
-def test_refusals(tmp_path, results, options, message):
-    if isinstance(results, str):
-        (tmp_path / "x.run").write_text(results)
-        results = tmp_path / "x.run"
-    refuses(message, hp.attribute, results, **{"codes": CODES} | options)
+@pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused_results.yaml"))
+def test_refusals(here, change, message):
+    inputs = {"codes": (np.zeros((30, 8), int), np.zeros((200, 8), int))} | change
+    if isinstance(inputs["results"], str):
+        Path("x.run").write_text(inputs["results"])
+        inputs["results"] = "x.run"
+    assert message_of(hp.attribute, **inputs) == message
 
 
 def test_command(exact, here, capsys):
