@@ -88,18 +88,25 @@ def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     np.testing.assert_array_equal(arrays["X"], text)
 
 
+LATE = {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]}
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "options", "message"),
     [
-        ("gist", {"vectors/gist": np.zeros((4, 3))}, r"content\.h5: no array 'images'; it contains vectors/gist\.$"),
-        ("vectors", VECTORS, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
         (
-            "vectors",
-            {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]},
-            r"^Vectors\(name=None, n_components=None\): row 4,999 of vectors gives NaN or infinity\.$",
+            "gist",
+            {"vectors/gist": np.zeros((4, 3))},
+            {},
+            r"content\.h5: no array 'images'; it contains vectors/gist\.$",
         ),
+        ("vectors", VECTORS, {}, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
+        ("vectors", LATE, {}, r"^Vectors\(name=None, n_.*=None\): row 4,999 of vectors gives NaN or infinity\.$"),
+        ("vectors", LATE, {"name": "gist"}, r"^Vectors\(name='gist', .*\): row 4,999 of vectors/gist gives NaN or inf"),
     ],
 )
-def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(extract, tmp_path, name, content, message):
-    refuses(message, extract, name, content)
+def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(
+    extract, tmp_path, name, content, options, message
+):
+    refuses(message, extract, name, content, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["content.h5"]

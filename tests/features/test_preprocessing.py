@@ -135,14 +135,6 @@ def test_vectors_are_unchanged(dtype):
     np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
 
 
-def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
-    vectors = np.zeros((5000, 2))
-    vectors[4500, 1] = np.nan
-    assert Vectors().reads == "vectors"
-    problem = "Vectors(name='gist', n_components=None): row 4,500 of vectors/gist gives NaN or infinity."
-    assert message_of(extract_all, Vectors(name="gist"), vectors) == problem
-
-
 @pytest.mark.parametrize("n_rows", [30, 8])
 def test_components_are_those_of_the_training_rows(n_rows):
     vectors = np.random.default_rng(0).integers(0, 99, (50, 12))
