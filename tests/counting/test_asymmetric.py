@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from encoded import refuses
 from plainly import assert_same_counts
 
 from protocol import codes, metrics
@@ -136,17 +135,3 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
         own, width = complete.of_queries(np.arange(start, start + counts.n_queries)), counts.retrieved.shape[1]
         narrow = {name: getattr(own, name)[..., :width] for name in ("retrieved", "at_level", "index_precisions")}
         assert_same_counts(counts, replace(own, **narrow))
-
-
-@pytest.mark.parametrize(
-    ("outputs", "n_items", "message"),
-    [
-        (np.ones((2, 3)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(2, 3\)\."),
-        (np.array([[1, 2], [np.nan, 1]]), 4, "query outputs: expected finite numbers, got NaN or infinity, first in r"),
-        (np.ones((2, 2)), 0, "database codes: the array is empty."),
-        (np.ones((2, 2)), 3, "relevance 'asymmetric' is of 2 queries and 4 database items, but the codes are of"),
-    ],
-)
-def test_refused(outputs, n_items, message):
-    database = codes.pack(np.ones((4, 2), dtype=bool))[:n_items]
-    refuses(message, list, asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2])))

@@ -1,12 +1,11 @@
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from encoded import refuses
+from encoded import message_of, refusals
 
 from protocol import codes
-from protocol.counting import count, counting
+from protocol.counting import asymmetric_counts, count, counting
 from protocol.counting._compiled import BitPlanes
 from protocol.counting._plain import Plain
 from protocol.counting._shell import Shell
@@ -17,18 +16,17 @@ DATABASE = codes.pack([[0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]])
 LABELS = LabelRelevance([5, 6], [5, 5, 6, 6, 7])
 
 
-@pytest.mark.parametrize(
-    ("query", "database", "n_bits", "truth", "message"),
-    [
-        (QUERY, DATABASE[:0], 3, LABELS, "database codes: there are no codes"),
-        (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
-        (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
-        (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),
-        (QUERY, DATABASE[:4], 3, LABELS, "relevance 't' is of 2 queries and 5 database items, but the codes are of 2"),
-    ],
-)
-def test_refusals(query, database, n_bits, truth, message):
-    refuses(message, count, query, database, n_bits, {"t": truth})
+@pytest.mark.parametrize(("change", "message"), refusals("counting/refused_codes.yaml"))
+def test_refusals(change, message):
+    inputs = {"database_codes": DATABASE, "n_bits": 3} | change
+
+    def counted():
+        if "query_outputs" in inputs:
+            list(asymmetric_counts(**inputs, relevance=LABELS))
+        else:
+            count(QUERY, **inputs, relevances={"t": LABELS})
+
+    assert message_of(counted) == message
 
 
 def test_only_requested_arrays_are_computed():

@@ -80,12 +80,14 @@ def test_joined_parts_equal_the_file_of_one_job(extract, tmp_path, name, options
     assert (np.bincount(one["image"], minlength=n_images) != 1).any() == (name == "sift")
 
 
-def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
-    text, picture = np.random.default_rng(0).random((5000, 3)), IMAGES[:5]
+@pytest.mark.parametrize("dtype", [np.int16, np.float64])
+def test_vectors_are_unchanged_and_selected_by_name_or_as_the_only_ones(extract, dtype):
+    text, picture = (99 * np.random.default_rng(0).random((5000, 3))).astype(dtype), IMAGES[:5]
     arrays, _ = extract("vectors", {"images": picture, "vectors/text": text})
-    np.testing.assert_array_equal(arrays["X"], text)
+    np.testing.assert_array_equal(arrays["X"], text, strict=True)
+    assert arrays["image"].tolist() == list(range(5000))
     arrays, _ = extract("vectors", {"vectors/image": text[:9], "vectors/text": text}, name="text")
-    np.testing.assert_array_equal(arrays["X"], text)
+    np.testing.assert_array_equal(arrays["X"], text, strict=True)
 
 
 LATE = {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]}

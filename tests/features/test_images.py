@@ -16,6 +16,7 @@ from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist, _averaging
 from protocol.features.pixels import Pixels
 from protocol.features.sift import Sift
+from protocol.inputs.images import resizing
 
 WRONG = yaml.safe_load(Path(__file__).with_name("options.yaml").read_text())
 
@@ -78,9 +79,11 @@ def test_brightness_and_contrast_do_not_matter_and_a_constant_image_has_no_textu
     assert not extract_all(Gist(), np.full((1, 32, 32, 3), 128, np.uint8))[0].any()
 
 
-def test_wide_images_are_cropped():
+def test_wide_images_are_cropped_and_resizing_is_bilinear():
     wide = noise(1, 32, 50)
     np.testing.assert_array_equal(extract_all(Gist(), wide)[0], extract_all(Gist(), wide[:, :, 9:41])[0])
+    np.testing.assert_allclose(resizing(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+    np.testing.assert_array_equal(resizing(5, 5), np.eye(5))
 
 
 def test_sizes_of_cells_differ_by_at_most_one_pixel():
