@@ -7,42 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from protocol import checks
+from protocol.registry import REGISTRIES
+
 ROOT = Path(__file__).parents[1]
-HEAVY = (
-    "h5py",
-    "sklearn",
-    "pandas",
-    "cv2",
-    "faiss",
-    "numba",
-    "torch",
-    "scipy",
-    "altair",
-    "vl_convert",
-    "jinja2",
-    "tqdm",
-)
-
-
-def test_listing_every_plug_in_imports_nothing_heavy():
-    code = (
-        "import sys; from protocol import registry\n"
-        "for kind in registry.REGISTRIES: list(registry.entries(kind))\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
+HEAVY = {module for modules in checks._EXTRAS.values() for module in modules} - {"threadpoolctl", "yaml"}
+"""The modules of extras, without two that load in milliseconds."""
 FREQUENT = ("count", "sample", "ground_truth", "model", "preprocessing", "score", "split")
 """The scripts of the rules with most jobs, whose start takes most of their time."""
 
 
-def test_short_tasks_start_without_heavy_libraries():
-    modules = ", ".join([*FREQUENT, "protocol.cli.evaluate", "protocol.evaluation"])
-    code = f"import sys; sys.path.append('workflow/scripts'); import {modules}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) & {*HEAVY, "importlib.metadata"} == set()
+PLUGINS = "from protocol import registry\nfor kind in registry.REGISTRIES: list(registry.entries(kind))"
+TASKS = f"sys.path.append('workflow/scripts'); import {', '.join(FREQUENT)}, protocol.cli.evaluate, protocol.evaluation"
+
+
+@pytest.mark.parametrize(("code", "absent"), [(PLUGINS, HEAVY), (TASKS, {*HEAVY, "importlib.metadata"})])
+def test_lists_of_plug_ins_and_short_tasks_start_without_heavy_libraries(code, absent):
+    command = [sys.executable, "-c", f"import sys; {code}\nprint(*sys.modules)"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & absent == set()
 
 
 @pytest.mark.parametrize(
@@ -50,8 +33,6 @@ def test_short_tasks_start_without_heavy_libraries():
 )
 def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script):
     """The digest in `params` is what makes an edit rerun a rule; a plug-in left out of it leaves stale results."""
-    from protocol.registry import REGISTRIES
-
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     if script.stem == "download":
         return  # a file that is checked by its digest can't be stale

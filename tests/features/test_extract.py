@@ -80,26 +80,35 @@ def test_joined_parts_equal_the_file_of_one_job(extract, tmp_path, name, options
     assert (np.bincount(one["image"], minlength=n_images) != 1).any() == (name == "sift")
 
 
-def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
-    text, picture = np.random.default_rng(0).random((5000, 3)), IMAGES[:5]
+@pytest.mark.parametrize("dtype", [np.int16, np.float64])
+def test_vectors_are_unchanged_and_selected_by_name_or_as_the_only_ones(extract, dtype):
+    text, picture = (99 * np.random.default_rng(0).random((5000, 3))).astype(dtype), IMAGES[:5]
     arrays, _ = extract("vectors", {"images": picture, "vectors/text": text})
-    np.testing.assert_array_equal(arrays["X"], text)
+    np.testing.assert_array_equal(arrays["X"], text, strict=True)
+    assert arrays["image"].tolist() == list(range(5000))
     arrays, _ = extract("vectors", {"vectors/image": text[:9], "vectors/text": text}, name="text")
-    np.testing.assert_array_equal(arrays["X"], text)
+    np.testing.assert_array_equal(arrays["X"], text, strict=True)
+
+
+LATE = {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "options", "message"),
     [
-        ("gist", {"vectors/gist": np.zeros((4, 3))}, r"content\.h5: no array 'images'; it contains vectors/gist\.$"),
-        ("vectors", VECTORS, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
         (
-            "vectors",
-            {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]},
-            r"^Vectors\(name=None, n_components=None\): row 4,999 of vectors gives NaN or infinity\.$",
+            "gist",
+            {"vectors/gist": np.zeros((4, 3))},
+            {},
+            r"content\.h5: no array 'images'; it contains vectors/gist\.$",
         ),
+        ("vectors", VECTORS, {}, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
+        ("vectors", LATE, {}, r"^Vectors\(name=None, n_.*=None\): row 4,999 of vectors gives NaN or infinity\.$"),
+        ("vectors", LATE, {"name": "gist"}, r"^Vectors\(name='gist', .*\): row 4,999 of vectors/gist gives NaN or inf"),
     ],
 )
-def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(extract, tmp_path, name, content, message):
-    refuses(message, extract, name, content)
+def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(
+    extract, tmp_path, name, content, options, message
+):
+    refuses(message, extract, name, content, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["content.h5"]

@@ -83,7 +83,6 @@ def test_wide_images_are_cropped_and_resizing_is_bilinear():
     wide = noise(1, 32, 50)
     np.testing.assert_array_equal(extract_all(Gist(), wide)[0], extract_all(Gist(), wide[:, :, 9:41])[0])
     np.testing.assert_allclose(resizing(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
-    np.testing.assert_allclose(resizing(4, 2), np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, rtol=1e-6)
     np.testing.assert_array_equal(resizing(5, 5), np.eye(5))
 
 
@@ -107,14 +106,6 @@ def test_local_items_record_their_image_and_flat_images_have_none():
     assert len(X) == len(image) > 10
     X, image = extract_all(Sift(items="local"), images[[0, 2]])
     assert (X.shape, image.shape) == ((0, 128), (0,))
-
-
-def test_a_flat_patch_is_zero_and_the_others_have_norm_512():
-    image = np.full((1, 32, 32), 9, np.uint8)
-    image[:, :, 24:] = noise(1, 32, 8)
-    length = np.linalg.norm(extract_all(DenseSift(grid=2), image)[0].reshape(2, 2, 128).astype(float), axis=2)
-    assert length[:, 0].tolist() == [0, 0]
-    np.testing.assert_allclose(length[:, 1], 512, atol=6)  # 128 roundings of up to a half: at most sqrt(32) = 5.7
 
 
 def test_descriptors_are_those_of_a_grid():

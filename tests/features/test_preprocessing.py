@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from blocks import extract_all
 from encoded import message_of, refused, refuses
 
 from protocol.features import Feature, Preprocessing, _items, items_of, prepared
@@ -122,25 +121,6 @@ def test_prepared_items_are_found_by_image(tmp_path):
         np.testing.assert_array_equal(items.raw(np.array([1, 3])), X[2:])
         np.testing.assert_array_equal(items.vectors("train", np.array([1, 3])), fitted.transform(X)[2:])
         assert items.per_item(np.array([1, 3]), np.array([7, 8, 9, 5])).tolist() == [8, 5, 5, 5]
-
-
-@pytest.mark.parametrize("dtype", [np.int16, np.float64])
-def test_vectors_are_unchanged(dtype):
-    vectors = np.arange(20_000).reshape(5000, 4).astype(dtype)
-    X, image = extract_all(Vectors(), vectors)
-    assert X.dtype == dtype
-    np.testing.assert_array_equal(X, vectors)
-    assert image.tolist() == list(range(5000))
-    prepared = Preprocessing.fit(Vectors(), X, (), seed=0).transform(X)
-    np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
-
-
-def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
-    vectors = np.zeros((5000, 2))
-    vectors[4500, 1] = np.nan
-    assert Vectors().reads == "vectors"
-    problem = "Vectors(name='gist', n_components=None): row 4,500 of vectors/gist gives NaN or infinity."
-    assert message_of(extract_all, Vectors(name="gist"), vectors) == problem
 
 
 @pytest.mark.parametrize("n_rows", [30, 8])

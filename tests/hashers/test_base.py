@@ -7,9 +7,8 @@ import pytest
 import yaml
 from encoded import refuses
 
-from protocol import codes, registry
+from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.hashers import packed_codes
 from protocol.hashers.dsh import DSH
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
@@ -56,14 +55,6 @@ def test_lengths_that_are_no_parameter_agree_among_the_arrays():
     arrays = SH(9).fit(X).to_arrays()  # 6 components
     with pytest.raises(ProtocolError, match=r"array 'lowest_': expected float64 of shape \(6,\), got .* \(5,\)"):
         SH.from_arrays(arrays | {"lowest_": arrays["lowest_"][:5]})
-
-
-def test_packed_codes_equal_those_of_each_model():
-    X = np.random.default_rng(0).standard_normal((23, 6)).astype(np.float32)
-    models = {n_bits: LSH(n_bits=n_bits).fit(X) for n_bits in (3, 17)}
-    found = packed_codes(models, [X[:10], X[10:11], X[11:]])
-    for n_bits, model in models.items():
-        np.testing.assert_array_equal(found[n_bits], codes.pack(model.transform(X)))
 
 
 WRONG, TOGETHER = yaml.safe_load_all(Path(__file__).with_name("wrong_options.yaml").read_text())

@@ -7,7 +7,8 @@ import pytest
 from encoded import refuses
 
 from protocol import registry
-from protocol.hashers import TrainingSet, packed_codes, train_and_encode
+from protocol.codes import pack
+from protocol.hashers import TrainingSet, train_and_encode
 from protocol.hashers.repeatability import check_few
 from protocol.provenance import storage
 
@@ -106,7 +107,7 @@ def test_codes_are_those_of_the_models(tmp_path):
         model = type("Recorded", (ITQ,), {}).from_arrays(arrays)
         assert fits[n_bits]["made_of"]["seed"] == model.seed == 7 + model.n_bits
         for part, rows in (("query", X[:5]), ("items", X)):
-            np.testing.assert_array_equal(codes[n_bits][part], packed_codes({0: model}, [rows])[0])
+            np.testing.assert_array_equal(codes[n_bits][part], pack(model.transform(rows)))
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "altered", "killed between its two files"])

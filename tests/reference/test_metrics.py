@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from encoded import refuses
 
 from protocol import codes
 from protocol.counting import HammingCounts, count
-from protocol.metrics import evaluate, mean, pr_curve, top_k_curve
+from protocol.metrics import evaluate, mean, neighbours_found, pr_curve, top_k_curve
 from protocol.metrics._ties import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
@@ -200,8 +199,6 @@ def test_curves_over_the_top_k_are_those_of_the_metrics(undefined):
 def test_chosen_points_of_curves_over_the_top_k():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
     assert top_k_curve(counts, [2, 9]).k.tolist() == [2, 4]
-    refuses("cutoff must be an integer >= 1, got 0", top_k_curve, counts, [0])
-    refuses("cutoffs: the list is empty", top_k_curve, counts, [])
 
 
 def assert_means_over_all_orders(query, cutoff, undefined):
@@ -241,6 +238,21 @@ def test_metrics_are_the_means_over_all_orders(cutoff, undefined):
     some = [[rng.integers(0, 4, rng.integers(0, 4)).tolist() for _ in range(3)] + [[1]] for _ in range(10)]
     for query in (*BINARY, *GRADED, *some):
         assert_means_over_all_orders(query, cutoff, undefined)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_shares_of_neighbours_are_those_of_all_orders(seed):
+    """Up to six items, of which the relevant ones are at least as many as the nearest that count."""
+    rng = np.random.default_rng(seed)
+    n, nearest = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    relevant = rng.permutation(n) < nearest + int(rng.integers(0, 3))
+    distance = rng.integers(0, 3, n)
+    query = [relevant[distance == value].astype(int).tolist() for value in range(3)]
+    for retrieved in range(1, n + 1):
+        shares = [min(sum(ranking[:retrieved]), nearest) / nearest for ranking in rankings(query)]
+        for ties, reference in (("worst", min(shares)), ("expected", np.mean(shares)), ("best", max(shares))):
+            found = neighbours_found(counts_of([query]), nearest=nearest, retrieved=retrieved, ties=ties)
+            np.testing.assert_allclose(found, reference, rtol=1e-13)
 
 
 def test_the_chances_of_a_divided_tie_are_those_of_scipy():
@@ -369,8 +381,9 @@ def test_how_codes_are_spread(small):
     counts, _, database, _, _ = small
     pairs = list(itertools.combinations(map(bytes, database), 2))
     shares = [np.mean([(item == other).all() for item in database]) for other in np.unique(database, axis=0)]
-    values = evaluate(counts, ["entropy", "collision", "largest_bucket", "utilisation"])
-    assert values["utilisation"].tolist() == [len(shares) / min(32, len(database))]
+    values = evaluate(counts, ["entropy", "collision", "largest_bucket"])
+    for either in (counts, counts.pooled):
+        assert evaluate(either, ["utilisation"])["utilisation"].tolist() == [len(shares) / min(32, len(database))]
     assert values["entropy"].item() == pytest.approx(-sum(share * math.log2(share) for share in shares), rel=1e-13)
     assert values["collision"].item() == pytest.approx(sum(a == b for a, b in pairs) / len(pairs), rel=1e-13)
     assert values["largest_bucket"].item() == pytest.approx(max(shares), rel=1e-13)

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from encoded import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -36,29 +35,6 @@ def test_words_have_the_same_bits(plain):
     value = [sum(int(bit) << j for j, bit in enumerate(row)) for row in plain]
     assert [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in words] == value
     np.testing.assert_array_equal(codes.from_words(words, plain.shape[1]), codes.pack(plain))
-
-
-@pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
-def test_extension_and_length_must_agree(extension, s):
-    refuses(r"extension_bits must be .* for extension", codes.check_extension, extension, s)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (np.array([[-1, 1]]), "Convert codes of -1 and [+]1"),
-        (np.array([[0.5]]), "expected bits"),
-        (np.zeros(4, dtype=bool), r"got shape \(4,\)"),
-        (np.zeros((2, 0), dtype=bool), r"got shape \(2, 0\)"),
-    ],
-)
-def test_pack_refuses(wrong, message):
-    refuses(message, codes.pack, wrong)
-
-
-def test_check_refuses_bits_beyond_the_last_and_another_width():
-    refuses("expected zeros after bit 3", codes.check, np.array([[8]], dtype=np.uint8), 3)
-    refuses(r"expected uint8 \(n, 2\) for codes of 9 bits", codes.check, np.zeros((1, 1), dtype=np.uint8), 9)
 
 
 @pytest.mark.parametrize("split", ["", "improved"])

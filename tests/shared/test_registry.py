@@ -1,8 +1,10 @@
 import functools
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 from encoded import message_of, refuses
 
 from protocol import registry
@@ -52,33 +54,7 @@ def test_a_radius_a_cutoff_and_the_number_of_relevant_items_are_told_apart():
     assert registry.get("metric", "mAP@2[all]").keywords == {"cutoff": 2}
 
 
-MEANT = {
-    "AP": "'mAP'",
-    "map@K=100": "'mAP@100[all]' or 'mAP@100[retrieved]' or 'mAP@100[min]'",
-    "RAMAP@R": "'RAMAP@r2'",
-    "P@R": "'R-precision'",
-    "map@50[retreived]": "'mAP@50[retrieved]'",
-    "F2@R3": "'F2@r3'",
-    "MAP@R": "'mAP@R'",
-    **dict.fromkeys(["success_5", "Success@5", "Hits@5", "HR@5", "hit_rate@5"], "'hit@5'"),
-    **dict.fromkeys(["RR", "recip_rank"], "'MRR'"),
-    **dict.fromkeys(["mrr@10", "RR@10"], "'MRR@10'"),
-    "Rprec": "'R-precision'",
-    "map_cut_100": "'mAP@100[all]'",
-    "P_10": "'P@10'",
-    "ndcg_cut_10": "'nDCG@10[linear]'",  # whose gain trec_eval has
-    **dict.fromkeys(["mAP@H<=2", "mAP@r<=2", "MAP@H≤2", "map@h=2"], "'mAP@r2'"),
-    "MAP@H≤0": "'mAP@r0'",
-    "P@H<=2": "'precision@r2'",
-    "MRR[index]": "'MRR[database-order]'",
-    **dict.fromkeys(
-        ["recall@5", "Recall@5", "recall_5"],
-        "'R@5' (Share of a query's relevant items that are among the top K) or 'hit@5' (Whether a relevant item is "
-        "among the top K; recall@K of metric learning)",
-    ),
-    "NDCG@5": "'nDCG@5' (Discounted gain of the top K, relative to the best order; the gain is 2^level - 1) or "
-    "'nDCG@5[linear]' (Discounted gain of the top K, relative to the best order; the gain is the level)",
-}
+MEANT = yaml.safe_load((Path(__file__).parent / "meant.yaml").read_text())
 
 
 @pytest.mark.parametrize("name", MEANT)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.splits import PARTITIONS, Items, sampling_split, sharing
 from protocol.splits.unseen import SCORES
 
@@ -99,28 +98,6 @@ def test_a_long_tail_falls_geometrically_and_leaves_the_rest_as_it_was(imbalance
         protocol = registry.get("split", "long_tail").with_options({"imbalance": 10})
         parts = protocol.split(420, y, seed=0, sizes={"query": 7, "train": 54 * 7})
         assert np.bincount(y[parts["train"]]).tolist() == sizes
-
-
-RANGE = "^unseen: expected from 1 to 5 of the 7 classes"
-FEW = np.where(np.arange(280) < 3, 1, 0) + (np.arange(280) > 250)
-REFUSED = [
-    ("unseen_at_all", ONE, {"unseen": 6}, f"{RANGE}, so that two are seen, got 6"),
-    ("unseen_at_all", ONE, {"unseen": 0}, RANGE),
-    ("unseen_at_all", ONE, {"unseen": [1, 9]}, "^unseen: the dataset has not all of the classes 1, 9"),
-    ("unseen_at_all", None, {}, "^the dataset has no labels"),
-    ("unseen_at_all", FEW, {"unseen": [9]}, "expected from 1 to 0 of the 2 classes"),
-    ("unseen_at_unseen", np.arange(280) % 100, {"unseen": [99]}, "^query: no item of unseen classes"),
-    ("long_tail", None, {}, "^imbalance: the items need one class label each"),
-    ("long_tail", SEVERAL, {}, "^imbalance: the items need one class label each"),
-    ("long_tail", ONE, {"imbalance": 0.5}, "^imbalance must be a number >= 1, got 0.5"),
-    ("unseen_at_all", ONE, {"unseen": [-1]}, "^unseen must be an integer >= 0"),
-]
-
-
-@pytest.mark.parametrize(("name", "y", "options", "message"), REFUSED)
-def test_classes_that_can_not_be_divided_are_refused(name, y, options, message):
-    with pytest.raises(ProtocolError, match=message):
-        registry.get("split", name).with_options(options).split(280, y, seed=0, sizes=SIZES)
 
 
 def test_only_declared_options_are_changed():

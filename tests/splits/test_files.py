@@ -74,10 +74,9 @@ def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item(
         rows_of(np.array(["c/3.png"]), np.array(["3.png", "b/3.png"]), "query")
 
 
-TWICE = "1 item listed more than once, the first 'image/003.png'."
 UNUSABLE = [
     (["image/003.png", "nine", "ten"], "2 unknown ids among 3, the first 'nine'. The dataset has ids such as "),
-    ([3, 3], TWICE),
+    ([3, 3], "1 item listed more than once, the first 'image/003.png'."),
     ([3, 60], "expected row numbers from 0 to 59, got 3 to 60."),
 ]
 
@@ -121,30 +120,14 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
         assert all(row[0] not in "=+-@" or row in numbers for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "s.npz",
-            {"quary": np.array([0])},
-            r"s\.npz: partition must be database, .* or validation_query, got 'quary'\. Did you mean 'query'\?$",
-        ),
-        ("s.csv", b"partition,id\nquery,a,b\n", r"s\.csv, line 2: 'query,a,b' must be a partition and an id\.$"),
-        ("s.pkl", b"x", r"s\.pkl: expected a split as \.h5, \.npz or \.csv\. Pass the list of a "),
-        (
-            "s.csv",
-            b"id,label\na,owl\n",
-            r"s\.csv: no line has a partition, as in `query,a\.jpg`\. Pass .* such as query=F and",
-        ),
-        ("s.csv", b"partition,id\n", r"only a header, and no items\. Write one line `partition,id` per item\.$"),
-    ],
-)
-def test_an_invalid_split_is_refused(tmp_path, name, content, message):
-    if isinstance(content, dict):
-        np.savez(tmp_path / name, **content)
-    else:
-        (tmp_path / name).write_bytes(content)
-    refuses(message, read_parts, tmp_path / name)
+NO_SPLITS = yaml.safe_load((Path(__file__).parent / "refused_files.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", NO_SPLITS, ids=lambda case: case["message"])
+def test_an_invalid_split_is_refused(tmp_path, case):
+    path = tmp_path / case["file"]
+    np.savez(path, **case["arrays"]) if "arrays" in case else put(path, case["text"])
+    assert message_of(read_parts, path) == f"{tmp_path}/{case['message']}"
 
 
 def test_the_lists_of_a_split_are_found_or_reported_as_missing(here):

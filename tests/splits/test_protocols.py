@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from encoded import refuses
+from encoded import message_of, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,16 +37,25 @@ DIVIDING = {name for name in registry.names("split") if "seen" in name or name =
 """The protocols whose partitions depend on the classes of the items: test_classes.py."""
 
 
-@functools.cache
-def dataset(name):
+def ranges(of):
+    """Return the rows of parts by name, given as ranges."""
+    return {part: np.arange(*bounds) for part, bounds in of.items()}
+
+
+def made(case):
     """Return the number of items of a dataset, its labels and its official splits."""
-    case, rng = CASES[name], np.random.default_rng(0)
-    n_items, y = case["items"], None
-    if "classes" in case:
-        y = rng.permutation(np.arange(n_items) % case["classes"])
+    rng, n_items, classes, y = np.random.default_rng(0), case["items"], case.get("classes"), None
+    if classes:
+        own = np.repeat(np.arange(len(classes)), classes) if isinstance(classes, list) else np.arange(n_items) % classes
+        y = rng.permutation(own)
     elif "several" in case:
         y = rng.random((n_items, case["several"])) < 3 / case["several"]
-    return n_items, y, {part: np.arange(*bounds) for part, bounds in case.get("official", {}).items()}
+    return n_items, y, ranges(case.get("official", {}))
+
+
+@functools.cache
+def dataset(name):
+    return made(CASES[name])
 
 
 @functools.cache
@@ -206,29 +215,23 @@ def test_items_with_several_labels_are_drawn_at_random():
     assert abs(hits[80:].sum() - shared) < 70, "items of both classes are drawn for the second one, too"
 
 
-TEN = np.arange(60_000) % 10
-DISJOINT = SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)})
-PER_CLASS = SplitProtocol({"query": Drawn(per_class=3)})
-REFUSED = [
-    ("standard", 379, None, {}, r"380 items are needed \(query 50 \+ .* \+ train 200\), but the dataset has 379\.$"),
-    ("improved", 380, None, {}, "the database would be empty: .* use all 380 items"),
-    ("standard", 400, None, {"sizes": GIVEN | {"train": 0}}, "split sizes: query and train must be at least 1, got"),
-    ("cifar10_s1", 1_000, TEN[:1_000], {}, r"made for a dataset with 60,000 items; this one has 1,000\.$"),
-    ("cifar10_s1", 60_000, np.arange(60_000) % 100, {}, r"made for a dataset with 10 classes; this one has 100\.$"),
-    ("cifar10_s2", 60_000, TEN, {"official": {"train": TEN}}, r"needs .* 'test' with 10,000 items; .*: train \(60,000"),
-    (DISJOINT, 5, None, {"official": {"a": [0, 4], "b": [1, 2, 4]}}, r"share 1 item, the first in row 4\.$"),
-    (PER_CLASS, 20, None, {}, r"query: drawn by class, but the dataset has no labels\."),
-    (PER_CLASS, 20, np.arange(20) // 18, {}, r"^3 items .*: class 1 of 2 has 2, of which 2 are not drawn"),
-    ("from_lists", 5, None, {"lists": {"query": [0], "train": [1]}}, r"the list for database is missing\.$"),
-]
+DECLARED = {
+    "disjoint": SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)}),
+    "three of each class": SplitProtocol({"query": Drawn(per_class=3)}),
+}
+REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text())
 
 
-@pytest.mark.parametrize(("protocol", "n_items", "y", "options", "message"), REFUSED)
-def test_what_can_not_be_drawn_is_refused(protocol, n_items, y, options, message):
-    protocol = registry.get("split", protocol) if isinstance(protocol, str) else protocol
-    arrays = {key: {part: np.array(rows) for part, rows in value.items()} for key, value in options.items()}
-    arrays["sizes"] = options.get("sizes", GIVEN)
-    refuses(message, protocol.split, n_items, y, seed=0, **arrays)
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["message"])
+def test_what_can_not_be_drawn_is_refused(case):
+    protocol = DECLARED.get(case["protocol"]) or registry.get("split", case["protocol"])
+    (n_items, y, official), lists, sizes = made(case), ranges(case.get("lists", {})), case.get("sizes", GIVEN)
+
+    def drawn():
+        changed = protocol.with_options(case.get("options", {}))
+        changed.split(n_items, y, official=official, lists=lists, sizes=sizes, seed=0)
+
+    assert message_of(drawn) == case["message"]
 
 
 @pytest.mark.parametrize("drawn", [Drawn(size=8), Drawn(per_class=4)])
