@@ -77,8 +77,9 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
     for start in range(0, len(rows), n_rows):
         block = np.ascontiguousarray(rows[start : start + n_rows])
         if block.dtype.kind == "f":
-            if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
+            is_finite = np.isfinite(block).reshape(len(block), -1).all(axis=1)
+            if not is_finite.all():
+                raise ProtocolError(f"{name}: NaN or infinity in row {start + int(is_finite.argmin()):,}.")
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=16).digest()

@@ -96,6 +96,14 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
         assert "\n" not in str(error.value)
 
 
+def test_opencv_prints_nothing_about_a_damaged_image(tmp_path):
+    (tmp_path / "a.png").write_bytes(encoded(".png")[:200])
+    code = "import sys; from protocol.inputs.images import read_image; read_image(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.png"], capture_output=True, text=True, check=False)
+    assert "a.png: not a complete JPEG" in done.stderr
+    assert "global grfmt_png.cpp" not in done.stderr
+
+
 def test_images_that_begin_and_end_as_they_should_are_not_decoded(tmp_path):
     """The inside of a file is only read with the image itself."""
     for extension in (".jpg", ".png", ".bmp"):
