@@ -76,8 +76,11 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
     digests = bytearray()
     for block in map(np.ascontiguousarray, blocks(rows, _BLOCK_BYTES)):
         if block.dtype.kind == "f":
-            if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: NaN or infinity in or after row {len(digests) // _DIGEST_BYTES:,}.")
+            is_finite = np.isfinite(block).reshape(len(block), -1).all(axis=1)
+            if not is_finite.all():
+                raise ProtocolError(
+                    f"{name}: NaN or infinity in row {len(digests) // _DIGEST_BYTES + int(is_finite.argmin()):,}."
+                )
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=_DIGEST_BYTES).digest()

@@ -259,7 +259,9 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
 # Tables by id or by row number
 
 
-def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
+def read_table(
+    path: Any, what: str, *forms: Sequence[str], hint: str = ""
+) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
     """Return the required columns of a table, and the line number and the cells of each row.
 
     The csv module reads the table, since the audit of lists runs on NumPy alone; pandas is not installed with it.
@@ -272,6 +274,8 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
         Its content, for error messages.
     *forms : sequence of str
         The columns of which the table needs all; of several possibilities, the first that it has.
+    hint : str
+        How to get such a table, for the error if columns are missing.
 
     Raises
     ------
@@ -283,7 +287,7 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
     if columns is None:
         needed = " or ".join(map(",".join, forms))
-        raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
+        raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.{hint}")
     if repeated := [name for name in header if header.count(name) > 1]:
         raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:

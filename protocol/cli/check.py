@@ -1,6 +1,7 @@
 """`protocol check`: check a config file, and print what it would run."""
 
 import argparse
+import shlex
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,9 @@ from protocol.terminal import width
 
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
+
+_FEW = 30
+"""The number of queries in a run below which a score is called uncertain."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -27,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
         "plugins": _plugins(experiment),
+        "splits": [_split(experiment, name) for name in experiment.splits],
         "features": [_feature(experiment, name) for name in experiment.features],
         "hashers": [", ".join([*experiment.hashers, *experiment.codes])],
         "metrics": [", ".join(experiment.config["metrics"])],
@@ -63,6 +68,19 @@ def _dataset(experiment: "Experiment") -> str:
     known += ["no labels"] if experiment.labelled is False else []
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
     return f"{name}: {', '.join(known)}"
+
+
+def _split(experiment: "Experiment", name: str) -> str:
+    """Return the known sizes of the partitions of a split; for the user's lists, the command that audits them."""
+    own, options = experiment.config["split_options"].get(name, {}), experiment.config["dataset_options"]
+    lists = registry.get("split", name).files(own)
+    if lists:
+        files = lists | {one: options[one] for one in ("labels", "ids") if options.get(one)}
+        words = [f"--{one.replace('_', '-')} {shlex.quote(str(file))}" for one, file in files.items()]
+        return f"{name}: your lists; to find leaks between them: protocol audit {' '.join(words)}"
+    sizes = experiment.sizes(name)
+    few = f"; fewer than {_FEW} queries in a run, so scores are uncertain" * (sizes.get("query", _FEW) < _FEW)
+    return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}"
 
 
 def _plugins(experiment: "Experiment") -> list[str]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, Paths, numbered_ids
-from protocol.inputs.arrays import array_shape, read_with_ids, row_ids
+from protocol.inputs.arrays import array_shape, numbers_with_ids, row_ids
 from protocol.inputs.labels import check_order, labels_from, order_of_vectors
 from protocol.inputs.lists import check_distinct, ids_from
 from protocol.inputs.text import INPUTS
@@ -97,7 +97,7 @@ def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: st
     ProtocolError
         If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
-    array, listed = read_with_ids(features)  # an ``.npy`` file is memory-mapped
+    array, listed = numbers_with_ids(features, "features")  # an ``.npy`` file is memory-mapped
     if len(array.shape) != 2:
         raise ProtocolError(f"{features}: expected features of shape (n, d), got shape {array.shape}.")
     names, order = _ids(ids, len(array), labels, features, listed)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -65,13 +66,16 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def check_images(paths: Sequence[Path]) -> None:
-    """Raise ProtocolError, which names the first files that do not begin and end like images of a known format."""
-    problems = [(path, problem) for path in paths if (problem := _problem(path))]
-    if problems:
+    """Raise ProtocolError, which names the first files that do not begin and end like images, for each reason."""
+    by_reason = defaultdict[str, list[Path]](list)
+    for path in paths:
+        by_reason[_problem(path)].append(path)
+    by_reason.pop("", None)
+    if by_reason:
         folder = os.path.commonpath([path.parent for path in paths])
-        names = (f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems)
-        files = abridged(names, between="; ")
-        problem = f"{counted(len(problems), 'image')} can't be used: {files}"
+        names = {why: abridged(one.relative_to(folder).as_posix() for one in of) for why, of in by_reason.items()}
+        files = "; ".join(f"{why} ({len(by_reason[why]):,}: {named})" for why, named in names.items())
+        problem = f"{counted(sum(map(len, by_reason.values())), 'image')} can't be used: {files}"
         advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         raise ProtocolError(f"{folder}: {problem}. {advice}")
 

@@ -75,7 +75,7 @@ def read_array(file: str | Path) -> NDArray:
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.formats`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks; a header, and ids in the first column that it names, are left
-        out (`protocol.inputs.formats.below_header`; `read_with_ids` returns the ids). Sparse rows, ``F.npz`` of
+        out (`protocol.inputs.formats.below_header`; `numbers_with_ids` returns the ids). Sparse rows, ``F.npz`` of
         ``scipy.sparse.save_npz``, become dense. An apostrophe at the end transposes a matrix as in MATLAB,
         ``F.mat:variable'`` or ``F.npy'``, unless a file has this name.
 
@@ -91,21 +91,14 @@ def read_array(file: str | Path) -> NDArray:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
-    array, ids = read_with_ids(file)
+    array, ids = numbers_with_ids(str(file), str(file))
     if ids is not None:
         INPUTS.info("%s: its rows are taken in their order, and its ids are not used", file)
     return array
 
 
-def read_with_ids(file: str | Path) -> tuple[NDArray, NDArray[np.str_] | None]:
-    """Read an array of numbers, as by `read_array`, and the ids of its rows; None if a text has none next to them."""
-    with formats.opened(*path_and_key(file)) as stored:
-        array, ids = _oriented(stored.read(), file), _ids(stored, file)
-    return _numbers(array, str(file)), ids
-
-
 def row_ids(file: str | Path) -> NDArray[np.str_] | None:
-    """Return the ids next to the rows of a text without its values, as `read_with_ids`; None for other files."""
+    """Return the ids next to the rows of a text, as `numbers_with_ids`, without its values; None for other files."""
     if path_of(file).suffix.lower() not in formats.TEXT:
         return None
     with formats.opened(*path_and_key(file)) as stored:
@@ -218,8 +211,11 @@ def numbers_from(values: Any, role: str) -> NDArray:
 
 
 def numbers_with_ids(values: Any, role: str) -> tuple[NDArray, NDArray[np.str_] | None]:
-    """Return an array of numbers, as `numbers_from`, and the ids of its rows, as `read_with_ids`."""
-    return read_with_ids(values) if is_file(values) else (_numbers(as_numpy(values, role), role), None)
+    """Return an array of numbers, as `numbers_from`, and the ids of its rows; None if a text has none next to them."""
+    if not is_file(values):
+        return _numbers(as_numpy(values, role), role), None
+    with formats.opened(*path_and_key(values)) as stored:
+        return _numbers(_oriented(stored.read(), values), str(values)), _ids(stored, values)
 
 
 def matrix_from(values: Any, role: str, columns: str = "d") -> NDArray:

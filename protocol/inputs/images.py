@@ -15,8 +15,9 @@ EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp
 UNSUPPORTED = frozenset([".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr"])
 """Extensions of unsupported image formats."""
 
-# OpenCV reads it once, when it is imported.
+# OpenCV reads them once, when it is imported; our own line names a damaged file.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(text.IMAGE_PIXELS))
+os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
 _PNG, _END_BYTES = b"\x89PNG\r\n\x1a\n", 1024
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, read_array, user_path
 from protocol.inputs.fields import read_table
+from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import n_classes as n_distinct
@@ -59,8 +60,9 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     Parameters
     ----------
     items : ndarray of str or of int, shape (n,)
-        Ids, or row numbers. An id matches the complete id of an item, or the part after its last ``/`` if only one item
-        has that part, because published lists often contain the paths of another machine.
+        Ids, or row numbers. An id matches the complete id of an item, or the part after its last slash if only one item
+        has that part, because published lists often contain the paths of another machine; or the only id that is alike
+        (`protocol.inputs.forms`), unless its last part alone is an id.
     ids : array of str or of UTF-8 bytes, shape (n_items,)
         The ids of the dataset, in memory or in a file; they are read only if the items are ids.
     name : str
@@ -79,6 +81,10 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     for row, name_of_item in enumerate(names):
         by_tail[_tail(name_of_item)] = -1 if _tail(name_of_item) in by_tail else row
     positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+    if others := {item for item in items[positions < 0].tolist() if _tail(item) not in by_id}:
+        listed_as = paired(sorted(others), names)
+        rows_of_others = [by_id.get(listed_as.get(item, item), -1) for item in items.tolist()]
+        positions = np.where(positions < 0, rows_of_others, positions)
     unknown = items[positions < 0]
     if unknown.size:
         problem = f"{counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}"
@@ -103,7 +109,7 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
 
 
 def _tail(name: str) -> str:
-    return name.rpartition("/")[2]
+    return name.replace("\\", "/").rpartition("/")[2]
 
 
 def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None = None) -> dict[str, NDArray[np.int64]]:

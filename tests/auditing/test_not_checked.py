@@ -35,20 +35,14 @@ def test_items_per_class_and_nearly_equal_features_are_mentioned_without_a_proto
 def test_a_protocol_only_adds_checks(protocol, n_queries):
     """The queries have four of seven classes, most items are in no list, and there are no validation sets."""
     y = np.arange(210) % 7
-    lists = {
-        "query": np.flatnonzero(y[:70] < 4)[:n_queries],
-        "database": np.arange(70, 120),
-        "train": np.arange(100, 120),
-    }
-    without, declared = (audit(**lists, labels=y, protocol=name) for name in (None, protocol))
-    items = [
-        {(one.name, one.items) for found in made.findings.values() for one in found} for made in (without, declared)
-    ]
-    assert {"class-missing", "unused-items"} <= {name for name, _ in items[0]}
-    assert items[0] <= items[1]
-    needs = [set(next(iter(made.not_checked.values()))) for made in (without, declared)]
-    assert {need for need in needs[1] - needs[0] if "size" not in need} == set()
-    assert "query 20 (0 to 5 per class)" in str(declared) or n_queries == 4
+    lists = {"query": np.flatnonzero(y[:70] < 4)[:n_queries], "database": range(70, 120), "train": range(100, 120)}
+    both = [audit(**lists, labels=y, protocol=name) for name in (None, protocol)]
+    items, more = ({(one.name, one.items) for one in made.findings["query database train"]} for made in both)
+    assert {"class-missing", "unused-items"} <= {name for name, _ in items}
+    assert items <= more
+    needs, fewer = (set(made.not_checked["query database train"]) for made in both)
+    assert [need for need in fewer - needs if "size" not in need] == []
+    assert "query 20 (0 to 5 per class)" in str(both[1]) or n_queries == 4
 
 
 def names_of(audited):

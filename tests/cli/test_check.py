@@ -34,6 +34,8 @@ def test_it_prints_what_is_run(file, capsys):
     for text in (
         "experiment small\n",
         "dataset    digits: 1,797 items, 10 classes, images of 8 x 8\n",
+        "\nsplits     standard: query 50, train 300, database 1,747\n",
+        " improved: query 50, train 300, database 1,447\n",
         "gist: 512 dimensions; 2 hashers x 2 code lengths x 2 runs x 2 splits (standard, improved)\n",
         "little: 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits (standard, improved)\n",
         "hashers    itq_5, lsh\n",
@@ -49,10 +51,11 @@ def test_the_default_experiment_is_checked_without_a_file(capsys):
 
 def test_later_files_and_keys_add_to_earlier_ones(file, tmp_path, capsys):
     (tmp_path / "more.yaml").write_text("experiment: more\nsplit_sizes: {train: 200}\n")
-    assert main(["check", file, str(tmp_path / "more.yaml"), "--config", "n_bits=[32]"]) == 0
+    assert main(["check", file, str(tmp_path / "more.yaml"), "--config", "n_bits=[32]", "split_sizes={query: 29}"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("experiment more\n")
     assert "x 1 code length x" in out
+    assert "improved: query 29, train 200, database 1,568; fewer than 30 queries in a run, so scores are unc" in out
 
 
 WRONG = {
@@ -105,7 +108,9 @@ def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
     assert main(["check", "a.yaml"]) == (2 if error else 0)
     line = text.splitlines().index("  from_lists:") + 1
     expected = f"protocol: a.yaml, line {line}: split 'from_lists': query.txt: {error}"
-    assert capsys.readouterr().err.startswith(expected if error else "query.txt: 1 item, id\n")
+    out, err = capsys.readouterr()
+    assert err.startswith(expected if error else "query.txt: 1 item, id\n")
+    assert ("protocol audit --query query.txt --train train.txt --database database.txt\n" in out) == (not error)
 
 
 LACKING = "split 'improved': the database has no items of 1 class of the queries (1). Reduce split_sizes, or remove or "

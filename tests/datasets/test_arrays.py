@@ -53,64 +53,44 @@ def test_ids_are_lines_or_numbers(files):
 
 
 @pytest.mark.parametrize(
-    ("listed", "ids", "labels"),
-    [  # rows of the labels, the ids of the features, and the labels by row of the features
-        (["c u", "a v", "b u"], "a\nb\nc\n", "vuu"),
-        (["c u", "a v", "b u"], "the labels", "uvu"),
-        (["a v", "b u", "c u"], None, "vuu"),
-        (["9 v", "10 u", "11 u"], None, "vuu"),
-        (["c u", "a v", "b u"], None, "y.csv: its ids do not ascend (the first is 'c'), so its rows may not be in the"),
-    ],
-)
-def test_labels_with_ids_are_matched_or_in_a_known_order(files, listed, ids, labels, caplog):
-    np.save(files / "x.npy", FEATURES[:3])
-    (files / "y.csv").write_text("\n".join(["package,section", *listed]).replace(" ", ","))
-    (files / "ids.txt").write_text(str(ids))
-    caplog.set_level("INFO", "protocol.inputs")
-    options = {"features": str(files / "x.npy"), "labels": str(files / "y.csv")}
-    options |= {"ids": str(files / ("y.csv" if ids == "the labels" else "ids.txt"))} if ids else {}
-    if ":" in labels:
-        refused(labels, datasets.statistics, "arrays", options)
-    else:
-        data = datasets.load("arrays", {}, {"ids": None, **options})
-        assert "".join(data.class_names[label] for label in data.labels) == labels
-        assert ("its rows are in the order of the features, and its ids are not used" in caplog.text) == (not ids)
-
-
-@pytest.mark.parametrize(
-    ("listed", "ids", "labels", "expected"),
-    [  # rows of the features with ids, the list of ids, labels, and the ids with the first value and the label of each
-        (["c 2", "a 0", "b 1"], None, "a u;b v;c u", "c 2 u;a 0 u;b 1 v"),
-        (["c 2", "a 0", "b 1"], "a b c", "a u;b v;c u", "a 0 u;b 1 v;c 2 u"),
-        (["x/c.png 2", "x/a.png 0", "x/b.png 1"], "a b c", "u;v;u", "a 0 u;b 1 v;c 2 u"),
-        ([" 0 2", " 1 0", " 2 1"], "a b c", "a u;b v;c u", "a 2 u;b 0 v;c 1 u"),
+    ("rows", "ids", "labels", "expected"),
+    [  # features with or without ids, the list of ids, labels, and the ids with the first value and the label
+        ("0;1;2", "a b c", "c u;a v;b u", "a 0 v;b 1 u;c 2 u"),
+        ("0;1;2", "the labels", "c u;a v;b u", "c 0 u;a 1 v;b 2 u"),
+        ("0;1;2", None, "a v;b u;c u", "item-0000000 0 v;item-0000001 1 u;item-0000002 2 u"),
+        ("0;1;2", None, "9 v;10 u;11 u", "item-0000000 0 v;item-0000001 1 u;item-0000002 2 u"),
         (
-            ["c 2", "a 0", "b 1"],
-            "a b d",
-            "a u;b v;d u",
-            "x.csv: no row for 1 item, the first 'd'. Its first id is 'c'.",
+            "0;1;2",
+            None,
+            "c u;a v;b u",
+            "y.csv: its ids do not ascend (the first is 'c'), so its rows may not be in the",
         ),
-        (["c 2", "a 0", "b 1"], None, "a u;b v;d u", "y.csv: no label for 1 item, the first 'c'. Its first id is 'a'."),
-        (["c 2", "a 0", "c 1"], None, "u;v;u", "x.csv: the id 'c' occurs more than once."),
+        ("c 2;a 0;b 1", None, "a u;b v;c u", "c 2 u;a 0 u;b 1 v"),
+        ("c 2;a 0;b 1", "a b c", "a u;b v;c u", "a 0 u;b 1 v;c 2 u"),
+        ("x/c.png 2;x/a.png 0;x/b.png 1", "a b c", "u;v;u", "a 0 u;b 1 v;c 2 u"),
+        (" 0 2; 1 0; 2 1", "a b c", "a u;b v;c u", "a 2 u;b 0 v;c 1 u"),
+        ("c 2;a 0;b 1", "a b d", "a u;b v;d u", "x.csv: no row for 1 item, the first 'd'. Its first id is 'c'."),
+        ("c 2;a 0;b 1", None, "a u;b v;d u", "y.csv: no label for 1 item, the first 'c'. Its first id is 'a'."),
+        ("c 2;a 0;c 1", None, "u;v;u", "x.csv: the id 'c' occurs more than once."),
     ],
 )
-def test_features_with_ids_are_matched(files, listed, ids, labels, expected):
-    index = listed[0].startswith(" ")
-    rows = [",".join([*row.split(), "1.5"]) for row in listed]
-    (files / "x.csv").write_text("\n".join([",0,1" if index else "filename,0,1", *rows]))
-    header = ["package,section"] * (" " in labels)
-    (files / "y.csv").write_text("\n".join([*header, *labels.replace(" ", ",").split(";")]))
+def test_features_and_labels_with_ids_are_matched_or_in_a_known_order(files, rows, ids, labels, expected, caplog):
+    header = {0: "f,g", 1: "filename,0,1"}.get(rows.split(";")[0].count(" "), ",0,1")
+    (files / "x.csv").write_text("\n".join([header, *(f"{','.join(row.split())},1.5" for row in rows.split(";"))]))
+    names = ["package,section"] * (" " in labels)
+    (files / "y.csv").write_text("\n".join([*names, *labels.replace(" ", ",").split(";")]))
+    (files / "ids.txt").write_text(str(ids).replace(" ", "\n"))
+    caplog.set_level("INFO", "protocol.inputs")
     options = {"features": str(files / "x.csv"), "labels": str(files / "y.csv"), "ids": None}
-    if ids:
-        (files / "ids.txt").write_text(ids.replace(" ", "\n"))
-        options["ids"] = str(files / "ids.txt")
+    options |= {"ids": str(files / ("y.csv" if ids == "the labels" else "ids.txt"))} if ids else {}
     if ":" in expected:
         refused(expected, datasets.statistics, "arrays", options)
         return
     data = datasets.load("arrays", {}, options)
-    values, classes = data.vectors["features"][:][:, 0], [data.class_names[label] for label in data.labels]
-    items = zip(data.ids.tolist(), values, classes, strict=True)
-    assert ";".join(f"{name} {value:g} {label}" for name, value, label in items) == expected
+    items = zip(data.ids.astype(str), data.vectors["features"][:][:, 0], data.labels, strict=True)
+    assert ";".join(f"{name} {value:g} {data.class_names[label]}" for name, value, label in items) == expected
+    said = "its rows are in the order of the features, and its ids are not used"
+    assert (said in caplog.text) == (expected.startswith("item"))
 
 
 def test_bytes_stay_bytes_and_other_numbers_become_float32(files):

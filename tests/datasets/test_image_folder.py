@@ -79,12 +79,12 @@ def test_all_files_that_are_not_images_are_in_one_message(folder):
     write(folder / "cat" / "x.png", picture())
     for number in range(4):
         (folder / "cat" / f"{number}.jpg").touch()
-    for name in ("y.gif", "z.gif"):
-        (folder / "cat" / name).write_bytes(b"GIF89a")
+    for number in range(7):
+        (folder / "cat" / f"y{number}.gif").write_bytes(b"GIF89a")
     for part in (
-        "images/cat: 6 images can't be used: ",
-        "0.jpg (the file is empty); ",
-        "y.gif (GIF files are not supported) and 1 more. Supported are .bmp, .jpeg, .jpg, ",
+        "images/cat: 11 images can't be used: ",
+        ": the file is empty (4: 0.jpg, 1.jpg, 2.jpg, 3.jpg); GIF files are not supported (7: y0.gif, y1.gif, ",
+        "y4.gif and 2 more). Supported are .bmp, .jpeg, .jpg, ",
     ):
         refused(part, load, {}, folder=str(folder))
 

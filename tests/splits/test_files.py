@@ -65,6 +65,8 @@ def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):
 def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item():
     ids = np.array(["a/1.png", "b/1.png", "b/2.png", "3.png"])
     assert rows_of(np.array(["./data/images/2.png", "a/1.png", "x/3.png"]), ids, "query").tolist() == [0, 2, 3]
+    windows = np.array(["C:\\x\\b\\1.png", "C:\\x\\2.png", "D:\\a\\1.JPG"])
+    assert places_of(windows, ids, "query").tolist() == [1, 2, 0]
     items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
     assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
     assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]

@@ -20,7 +20,9 @@ _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "equal-file-names (needs names that do not repeat within a list)": lambda run: run.split.name_parts > 0,
     "near-duplicate, of equal items (needs features)": lambda run: bool(run.copies),
     "known-near-duplicate (needs known pairs: `protocol find-duplicates`)": lambda run: run.judged is not None,
-    "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
+    "unseen-class (needs one label for each query or training item)": lambda run: (
+        not run.protocol.divides_classes or declared.unseen_classes(run)[0] is not None
+    ),
     "group-split (needs groups)": lambda run: run.groups is not None,
     "unused-items (needs ids or labels of the whole dataset)": lambda run: run.split.dataset.n_items is not None,
     "not-reproducible (needs a seed, and the dataset that was divided)": lambda run: (

@@ -137,11 +137,6 @@ def unseen_classes(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     return (untrained, "without training items") if untrained.size else (None, "")
 
 
-def knows_unseen_classes(run: Run) -> bool:
-    """Return whether the unseen classes are known, or the protocol has none."""
-    return not run.protocol.divides_classes or unseen_classes(run)[0] is not None
-
-
 def has_several(split: Split) -> bool:
     """Return whether an item may have several labels."""
     return split.dataset.y is not None and split.dataset.y.ndim == 2

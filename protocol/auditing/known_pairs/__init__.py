@@ -174,7 +174,8 @@ def _table(name: str) -> Path:
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
-    _, rows = read_table(path, "judged pairs", columns)
+    hint = " `protocol find-duplicates --sheet` writes a page for judging pairs, which saves this table."
+    _, rows = read_table(path, "judged pairs", columns, hint=hint)
     judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
     judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
     if not judged:
