@@ -119,7 +119,7 @@ class Score:
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
-    """Return the scores of each source by its name; sources with the same name are numbered.
+    """Return the scores of each source by its name; those of the same name have the folders that differ, or numbers.
 
     Raises
     ------
@@ -127,9 +127,26 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
         If one of them can't be read.
     """
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
-    numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
-    unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
-    return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
+    for name in {one for one in names if names.count(one) > 1}:
+        alike = [at for at, one in enumerate(names) if one == name]
+        folders = _folders([sources[at] for at in alike]) or [
+            f"{name} ({number})" for number in range(1, len(alike) + 1)
+        ]
+        for at, folder in zip(alike, folders, strict=True):
+            names[at] = folder
+    return {name: read_scores(source, name) for source, name in zip(sources, names, strict=True)}
+
+
+def _folders(sources: Sequence[Source]) -> list[str]:
+    """Return the files with the nearest folders above them that differ, as ``one/.../summary.csv``; or nothing."""
+    paths = [Path(source).resolve() for source in sources if not isinstance(source, Evaluation)]
+    if len(paths) < len(sources):
+        return []
+    for depth, folders in enumerate(zip(*(path.parts[-2::-1] for path in paths), strict=False)):
+        if len({*folders}) == len(folders):
+            between = "/" if depth == 0 else "/.../"
+            return [printable(f"{folder}{between}{path.name}") for folder, path in zip(folders, paths, strict=True)]
+    return []
 
 
 def _name(source: Source, number: int) -> str:
