@@ -75,21 +75,7 @@ def written(folder, name):
     return folder / name
 
 
-CSV = {
-    "commas.csv": "1,0,1\n0,1,1\n",
-    "semicolons.csv": "1;0;1\n\n0;1;1",
-    "tabs.tsv": "1\t0\t1\n0\t1\t1\n",
-    "blanks.txt": " 1 0 1\n0  1 1\n",
-    "excel.csv": "\ufeff1, 0, 1\r\n0, 1, 1\r\n",
-    "floats.csv": "1.0,0e0,1\n0,1,1\n",
-    "savetxt.txt": "# b0 b1 b2\n1 0 1\n0 1 1\n",
-    "named.csv": "b0,b1,b2\n1,0,1\n0,1,1\n",
-    "ids.csv": '"ID",b0,b1,b2\nx,1,0,1\n"y",0,1,1\n',
-    "numbered.csv": "0,1,2\n1,0,1\n0,1,1\n",
-    "row.csv": "+1,0,1\n0,1,1\n",
-    "index.csv": "name,0,1,2\nx,1,0,1\ny,0,1,1\n",
-    "pandas.csv": ",0,1,2\n0,1,0,1\n1,0,1,1\n",
-}
+CSV = CASES["texts"]
 
 
 def write_header(path):
