@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import check_outputs, given, passed, refuse_without, show
+from protocol.inputs.text import INPUTS
 from protocol.progress import report
-from protocol.scores.metadata import RANKINGS
+from protocol.scores.metadata import OF_LABELS, RANKINGS
 
 if TYPE_CHECKING:
     from protocol.evaluation import Judgments, Nearest, Relevant
@@ -132,7 +133,11 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
     """Write the files that were requested, and print the results."""
     from protocol.evaluation import Evaluation
 
-    evaluation, results = evaluation.named(**passed(arguments, *_NAMES)), list(others)
+    names, results = passed(arguments, *_NAMES), list(others)
+    if names["dataset"] and names["split"] and not names["ground_truth"] and evaluation.relevance in OF_LABELS:
+        names["ground_truth"] = "class_label"
+        INPUTS.info("ground truth: recorded as class_label, as in experiments; --ground-truth gives it another name")
+    evaluation = evaluation.named(**names)
     if isinstance(evaluation, Evaluation):  # of codes
         if arguments.exclude_queries is not None:
             results.insert(0, evaluation.without(arguments.exclude_queries))

@@ -1,5 +1,6 @@
 """Selects the scores that may be in one table: their identifying fields are known and equal, or assumed to be equal."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,8 @@ from protocol.comparison.reading import Score
 from protocol.scores.metadata import PROTOCOL
 
 _FEW = 3
+_CHOSEN = ("dataset", "ground_truth", "split")
+"""The fields whose values users name."""
 _DIGEST = 12  # letters of the SHA-256 of a ground truth
 
 
@@ -150,7 +153,7 @@ def _nothing(kinds: Sequence[Score]) -> str:
     line = f"nothing to compare: {_reasons(score, other, kinds)}."
     unknown = {*_unknown(score), *(_unknown(other) if other else ())}
     if not unknown or (other and _differing(score, other)):
-        return line
+        return line + _names_of(score, other)
     fields = [f"{field}=VALUE" for field in PROTOCOL if field in unknown]
     if not isinstance(score.recorded["path"], Path):  # the result of `evaluate`
         return f"{line} Name them: result.named(METHOD, {', '.join(fields)}), with equal values in all results."
@@ -158,6 +161,21 @@ def _nothing(kinds: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume their values: assume={fields}."
     )
+
+
+def _names_of(score: Score, other: Score | None) -> str:
+    """Return the options that name a record as an experiment does, if they differ in names that users choose; or ""."""
+    by_kind = {"line" in one.recorded: one for one in (score, other) if one is not None}
+    if (
+        other is None
+        or len(by_kind) < 2
+        or not {*_differing(score, other)} <= {*_CHOSEN} - by_kind[False].assumed.keys()
+    ):
+        return ""
+    differing = [name for name in _CHOSEN if by_kind[False].fields[name] != by_kind[True].fields[name]]
+    values = {name: by_kind[True].fields[name] or "NAME" for name in differing}
+    options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in values.items())
+    return f" If these are the same, make {by_kind[False].file} with `protocol evaluate {options}`."
 
 
 def _left_out(left_out: Sequence[Score], kinds: Sequence[Score]) -> dict[str, list[str]]:

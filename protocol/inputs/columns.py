@@ -39,45 +39,45 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
         If the file can't be read, or several columns may be the codes.
     """
     table = read_table(path, str(path))
-    if len({*map(len, table.words)}) > 1:
+    rows, names = table.words, [name.strip() for name in table.header]
+    if len({*map(len, [names, *rows] if names else rows)}) > 1:
         return Columns()
-    columns = [[field.strip() for field in column] for column in zip(*table.words, strict=True)]
-    names = [name.strip() for name in table.header]
+    columns = [[field.strip() for field in column] for column in zip(*rows, strict=True)]
     of_codes = _code_columns(columns, names)
-    if not names and not of_codes and len(table.words) > 1:
+    if not names and not of_codes and len(rows) > 1:
         below = [cells[1:] for cells in columns]
-        if of_codes := _code_columns(below, [cells[0] for cells in columns]):
-            names, columns = [cells[0] for cells in columns], below
+        if of_codes := _code_columns(below, rows[0]):
+            names, columns = rows[0], below
     of_codes = [names.index(column)] if column in names else of_codes
-    shown = [repr(name) if name else "the first column" for name in names] or [
-        f"column {n + 1}" for n in range(len(columns))
-    ]
+    numbered = [f"column {at}" for at in range(1, len(columns) + 1)]
+    shown = [repr(name) if name else "the first column" for name in names] or numbered
     if len(of_codes) > 1:
         first, second = of_codes[:2]
-        files = " or ".join(f"{path.with_suffix('.csv')}:{names[n] if names else f'c{n + 1}'}" for n in of_codes[:2])
-        hint = f"Write {files}{'' if names else ', below a header with these names'}."
-        raise ProtocolError(f"{path}: {shown[first]} and {shown[second]} may both be the codes. {hint}")
+        problem = f"{shown[first]} and {shown[second]} may both be the codes"
+        spelling = "Keep one of them"
+        if names and path.suffix.lower() in (".csv", ".tsv"):
+            spelling = f"Write {path}:{names[first]} or {path}:{names[second]}"
+        raise ProtocolError(f"{path}: {problem}. {spelling}.")
     ids = _id_columns(columns, names, of_codes)[:1]
-    others = [shown[n] for n in range(len(columns)) if n not in (*of_codes, *ids)]
+    others = [shown[at] for at in range(len(columns)) if at not in (*of_codes, *ids)]
     said = [f"{what} in {shown[at]}" for what, ats in (("codes", of_codes), ("ids", ids)) for at in ats]
     said += [f"not read: {', '.join(others)[:60]}"] * bool(others)
-    codes, names_of_items = ([cell for at in ats for cell in columns[at]] for ats in (of_codes, ids))
-    return Columns(codes, names_of_items, "; ".join(said))
+    codes, ids_of_items = ([cell for at in ats for cell in columns[at]] for ats in (of_codes, ids))
+    return Columns(codes, ids_of_items, "; ".join(said))
 
 
 def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:
     """Return which columns may be codes: of 0 and 1, else hexadecimal; with decimal numbers only if no other is."""
-    named = [at for at, name in enumerate(names) if name.lower() in _NAMES]
-    other = [at for at, name in enumerate(names) if text.is_id_name(name) or name.lower() in text.LABEL_COLUMNS]
-    free = [(at, cells) for at, cells in enumerate(columns) if at not in other]
-    proven = {at for at, cells in free if any(map(IN_COLUMNS.search, cells))}.union(named)
-    of_bits = [at for at, cells in free if at in proven and all(map(BITS.fullmatch, cells))]
-    proven = {at for at in proven if at in named or any(map(IN_COLUMNS.search, columns[at][1:] or columns[at]))}
-    of_hex = [
-        at for at in sorted(proven) if len({*map(len, columns[at])}) == 1 and all(map(HEX.fullmatch, columns[at]))
-    ]
-    with_letters = [at for at in of_hex if not all(map(str.isdecimal, columns[at]))]
-    return of_bits or with_letters or of_hex
+    of_bits, of_hex = list[int](), list[int]()
+    for at, (name, cells) in enumerate(zip(names or [""] * len(columns), columns, strict=True)):
+        if text.is_id_name(name) or name.lower() in text.LABEL_COLUMNS:
+            continue
+        n_proofs = len(cells) if name.lower() in _NAMES else sum(1 for cell in cells if IN_COLUMNS.search(cell))
+        if n_proofs and all(map(BITS.fullmatch, cells)):
+            of_bits.append(at)
+        elif n_proofs > (len(cells) > 1) and len({*map(len, cells)}) == 1 and all(map(HEX.fullmatch, cells)):
+            of_hex.append(at)  # two proofs, because the first may be a header, b0
+    return of_bits or [at for at in of_hex if not all(map(str.isdecimal, columns[at]))] or of_hex
 
 
 def _id_columns(columns: Sequence[Sequence[str]], names: Sequence[str], of_codes: Sequence[int]) -> list[int]:

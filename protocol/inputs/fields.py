@@ -113,8 +113,6 @@ def read_source(values: Any, name: str, *, form: str = "", n_items: int | None =
     """
     if is_file(values):
         path, key = path_and_key(values)
-        if path.suffix.lower() == ".json":
-            raise ProtocolError(f"{path}: JSON is not read as a list. Write one item per line, or a .csv file.")
         if path.suffix.lower() in formats.UNREAD:
             formats.refuse_unread(path, key)
         if path.suffix.lower() not in ARRAYS:

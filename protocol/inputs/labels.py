@@ -15,8 +15,8 @@ from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, pa
 from protocol.inputs.columns import read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
-from protocol.inputs.lists import Listing, check_distinct, read_listings
-from protocol.inputs.text import INPUTS, is_number
+from protocol.inputs.lists import Listing, check_distinct, is_running, read_listings
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
@@ -101,7 +101,7 @@ def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing
     code_file = codes.get("file", "")
     if path_of(code_file).suffix.lower() in TEXT:
         ids = read_columns(*path_and_key(code_file)).ids
-        if not (set(ids).isdisjoint(listing.ids.tolist()) and all(map(is_number, ids))):
+        if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
             INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
             return _in_order(listing, np.array(ids))
     remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"

@@ -271,7 +271,7 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
     columns, files = list(zip(*table.rows, strict=False)), _file_columns(table)
     names = [name.strip().lower() for name in table.header[: len(columns)]]
     named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
-    running = [at for at in named if _is_running(columns[at])]
+    running = [at for at in named if is_running(columns[at])]
     others = [at for at in named if at not in running and _may_be_ids(columns[at])]
     others = others or files[: bool(running)]
     if len(others) > 1:
@@ -294,7 +294,7 @@ def _may_be_ids(column: Sequence[str]) -> bool:
     return all(map(names_file, column)) or len({*column}) == len(column)
 
 
-def _is_running(column: Sequence[str]) -> bool:
+def is_running(column: Sequence[str]) -> bool:
     """Return whether fields are integers that ascend by one."""
     start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
     return list(column) == list(map(str, range(int(start), int(start) + len(column))))

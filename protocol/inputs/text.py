@@ -37,7 +37,7 @@ ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "i
 ID_COLUMNS |= {"partition", "query", "row"}
 """Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
 _ID_NAME = re.compile(
-    r"(?:(?!class|label|categor|target|tag).*[\W_]|image|img|item|row|sample)?(?:ids?|idx|index|key)|unnamed: \d+"
+    r"(?:(?!class|label|categ|target|tag).*[\W_]|image|img|item|row|sample)?(?:ids?|idx|index|key)|unnamed: \d+"
 )
 EXAMINED = 1000
 """The rows by which it is decided whether the numbers above them are a header."""

@@ -47,6 +47,17 @@ def test_the_scores_are_those_of_the_function(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_labels_are_the_ground_truth_class_label_of_a_named_split(folder, capsys):
+    for options, name in {
+        ("--split", "s"): "class_label",
+        ("--split", "s", "--ground-truth", "g"): "g",
+        (): None,
+    }.items():
+        assert scores("--dataset", "digits", *options)["ground_truth"] == name
+    said = "ground truth: recorded as class_label, as in experiments; --ground-truth gives it another name"
+    assert capsys.readouterr().err.count(said) == 1
+
+
 def test_a_hand_computed_case_from_text(folder, capsys):
     texts = {"q": "0,0\n", "d": "0,0\n0,1\n1,0\n1,1\n", "ql": "7\n", "dl": "7\n7\n8\n8\n"}
     for name, text in texts.items():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from encoded import evaluated, message_of, refuses
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
-from protocol.comparison.reading import read_scores
+from protocol.comparison.reading import read_scores, read_sources
 from protocol.report.figure import ABSENT
 from protocol.scores.metadata import PROTOCOL
 
@@ -161,6 +162,14 @@ def test_a_mean_that_its_values_contradict_is_refused(altered, experiment):
     refuses(r"summary\.csv: mAP is 0\.5, but its values per run have the mean 0\.2", read_scores, path)
     other = path.rename(path.with_name("other.csv"))
     assert read_scores(other)[0].values == "the values per run do not have the mean in other.csv"
+
+
+def test_files_of_one_name_are_called_by_the_folders_that_differ(experiment, tmp_path):
+    path = experiment("names")
+    folders = [shutil.copytree(path.parent, tmp_path / one / "results/names") for one in ("one", "two")]
+    files = [folder / "summary.csv" for folder in folders]
+    assert [*read_sources(files)] == [f"{one}/.../summary.csv" for one in ("one", "two")]
+    assert [*read_sources([path, path])] == ["names/summary.csv (1)", "names/summary.csv (2)"]
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from encoded import message_of
 from scipy import io as scipy_io
 from scipy import sparse
@@ -19,6 +20,7 @@ from protocol.inputs import text
 from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored
 from protocol.inputs.formats import read_csr
 
+CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text(encoding="utf-8"))
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
 
@@ -73,21 +75,7 @@ def written(folder, name):
     return folder / name
 
 
-CSV = {
-    "commas.csv": "1,0,1\n0,1,1\n",
-    "semicolons.csv": "1;0;1\n\n0;1;1",
-    "tabs.tsv": "1\t0\t1\n0\t1\t1\n",
-    "blanks.txt": " 1 0 1\n0  1 1\n",
-    "excel.csv": "\ufeff1, 0, 1\r\n0, 1, 1\r\n",
-    "floats.csv": "1.0,0e0,1\n0,1,1\n",
-    "savetxt.txt": "# b0 b1 b2\n1 0 1\n0 1 1\n",
-    "named.csv": "b0,b1,b2\n1,0,1\n0,1,1\n",
-    "ids.csv": '"ID",b0,b1,b2\nx,1,0,1\n"y",0,1,1\n',
-    "numbered.csv": "0,1,2\n1,0,1\n0,1,1\n",
-    "row.csv": "+1,0,1\n0,1,1\n",
-    "index.csv": "name,0,1,2\nx,1,0,1\ny,0,1,1\n",
-    "pandas.csv": ",0,1,2\n0,1,0,1\n1,0,1,1\n",
-}
+CSV = CASES["texts"]
 
 
 def write_header(path):
@@ -127,34 +115,18 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
 
 
-COUNTS, OTHERS = (
-    "first column counts the rows, so it may be ids or a feature. Write a header",
-    "may be other columns, or",
-)
-FIRST_COLUMNS = {
-    **dict.fromkeys(["Unnamed: 0,f0,f1", "item_id,f0,f1", "sample_id,0,1", "idx,a,b", "itemID,x,y", "key,f0,f1"], 2),
-    **dict.fromkeys(["f0,f1,f2", "refractive_index,x,y"], 3),
-    **dict.fromkeys(["", "n,x,y", "n,f0,f1", "alpha,beta,gamma"], COUNTS),
-}
-
-
-@pytest.mark.parametrize("header", FIRST_COLUMNS)
+@pytest.mark.parametrize("header", [*CASES["first_columns"], *CASES["may_count"], "refractive_index,x,y"])
 def test_a_first_column_that_counts_is_read_as_its_header_says(tmp_path, header):
-    start, read = 0.5 if header.startswith("ref") else 0, FIRST_COLUMNS[header]
+    start = 0.5 if header.startswith("refractive") else 0
     numbers = np.column_stack([np.arange(start, start + 4), np.arange(8).reshape(4, 2) / 8])
     np.savetxt(tmp_path / "t.csv", numbers, "%g", ",", header=header, comments="")
-    if isinstance(read, str):
-        refused(tmp_path / "t.csv", re.escape(read))
+    if header in CASES["may_count"]:
+        refused(
+            tmp_path / "t.csv", r"first column counts the rows, so it may be ids or a feature\. Write a header that beg"
+        )
     else:
-        np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), numbers[:, 3 - read :])
-
-
-def test_a_column_with_another_name_than_the_bits_is_refused(tmp_path):
-    (tmp_path / "b.csv").write_text("id,b0,b1,is_train\nx,0,1,1\ny,1,1,1\n")
-    refused(
-        tmp_path / "b.csv",
-        r"is_train among b0, b1, \.\.\. may .* like them\. Delete them, or name them b2 and so on\.$",
-    )
+        read = numbers[:, 3 - CASES["first_columns"].get(header, 3) :]
+        np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), read)
 
 
 @pytest.mark.parametrize(
@@ -240,36 +212,6 @@ def test_a_missing_key_lists_the_keys(tmp_path, name):
         refused(path, r"The file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
 
 
-REFUSED = [
-    ("a.mat:cell", r"a\.mat: a cell array, but not of text\."),
-    ("a.mat:complex", "Casting complex values to real discards the imaginary"),
-    ("a.h5:objects", "expected numbers, got dtype \\["),
-    ("a.h5:word", r"a\.h5:word: expected numbers, got dtype <U3\."),
-    ("a.h5:nothing", "the array is empty, shape None"),
-    ("a.h5:group", "no array 'group'"),
-    ("ragged.csv", r"can't be read as text with numbers \(the number of columns changed from 2 to 1"),
-    ("words.csv", "could not convert string 'a' to float64"),
-    *(("blank.csv", "all lines are blank."), ("blank.csv:b", "all columns are read as numbers, so 'b' can't be")),
-    ("none.npy", "no such file"),
-    ("folder.npy", "a folder, not a file."),
-    ("empty.npy", "the file is empty"),
-    ("x" * 300 + ".npy", r"can't be read as an .npy file \(File name too long"),
-    ("codes", r"unknown extension ''\."),
-    ("q.pkl", r"q\.pkl: pickles are not read, because they can run code\. Save .*: numpy\.save\('q\.npy', array\)"),
-    ("q.joblib", r"q\.joblib: pickles are not read"),
-    ("q.index", r"q.index: .index files are not read\. Convert it: python -c .*faiss\.read_index\('.*q\.index'\)"),
-    (
-        "q.parquet",
-        r"q.parquet: .parquet files are not read\. Convert it: python -c .*to_csv\('.*q\.csv', index=False\)",
-    ),
-    (
-        "comma.csv",
-        r"comma\.csv: decimal commas\. Write points .*: tr ',;.t' '\.,,' < .*comma\.csv > comma_points\.csv$",
-    ),
-    ("comma.txt", r"comma\.txt: decimal commas\. Write points"),
-]
-
-
 def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array([ARRAY, "x"], object), "complex": ARRAY * 1j})
     with h5py.File(tmp_path / "a.h5", "w") as file:
@@ -277,15 +219,14 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         file["word"], file["nothing"] = "owl", h5py.Empty("f4")
         file.create_group("group")
     (tmp_path / "folder.npy").mkdir()
-    texts = {"ragged.csv": "1,2\n3\n", "words.csv": "1,2\na,b\n", "blank.csv": "\n\n", "empty.npy": "", "codes": "1"}
-    texts |= dict.fromkeys(["q.pkl", "q.joblib", "q.index", "q.parquet", "q.json"], "[[0, 1]]")
-    texts |= {"comma.csv": "id;f0\na;1\nb;1,5\n", "comma.txt": "0,5\t1,25\n"}
-    for name, content in texts.items():
-        (tmp_path / name).write_text(content)
+    for case in CASES["refused"]:
+        if "text" in case:
+            (tmp_path / case["file"]).write_text(case["text"])
+        refused(tmp_path / case["file"], case["message"])
+    refused(tmp_path / ("x" * 300 + ".npy"), r"can't be read as an .npy file \(File name too long")
+    (tmp_path / "q.json").write_text("[[0, 1]]")
     exec(re.search('python -c "(.*)"', message_of(read_array, tmp_path / "q.json"))[1])
     np.testing.assert_array_equal(read_array(tmp_path / "q.npy"), [[0, 1]])
-    for name, message in REFUSED:
-        refused(tmp_path / name, message)
     (tmp_path / "lists.txt").write_text("1\n0.5\n")
     refused(tmp_path / "lists.txt", "line 2: .*'0.5'", read_lists)
     (tmp_path / "lists.txt").write_bytes(b"\xff\xfe\x00")

@@ -101,9 +101,12 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     for codes, labels in matched.items():
         Path("c.csv").write_text(codes)
         assert label_pair("y.csv", CLASSES, len(labels), 3, {"query_codes": {"file": "c.csv"}})[0].tolist() == labels
-    Path("c.csv").write_text("of,code\nx,01\nb,11\n")
-    with pytest.raises(ProtocolError, match=r"y\.csv: no label for 1 item, the first 'x'"):
-        label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
+    Path("c.csv").write_text("id,b0\nb,0,1\nc,1,1\n")  # too few names
+    refuses("do not ascend", label_pair, "y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
+    for ids, lacking in (("xb", "1 item, the first 'x'"), ("52", "2 items, the first '5'")):
+        Path("c.csv").write_text(f"item_id,code\n{ids[0]},01\n{ids[1]},11\n")
+        with pytest.raises(ProtocolError, match=rf"y\.csv: no label for {lacking}"):
+            label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
     with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
         label_pair("y.csv", CLASSES, 3, 3)
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
