@@ -82,7 +82,7 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
     Plug-ins are found by name at run time, so the caller must add them; those of the user are modules of
     ``protocol.plugins``. If a module has a constant ``PACKAGE_DATA``, the files in its folder that fit this pattern are
-    also covered: templates, tables, scripts.
+    also covered: templates, tables, scripts. Of the tables of records in ``records.toml``, those of the plug-ins count.
 
     Examples
     --------
@@ -90,12 +90,13 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
     True
     """
     names = {kind: [names] if isinstance(names, str) else names for kind, names in plugins.items()}
-    modules = [registry.entry(kind, name).module for kind, of_kind in names.items() for name in of_kind]
-    return _digest(frozenset(map(str, (*starts, *modules))))
+    records = [registry.entry(kind, name) for kind, of_kind in names.items() for name in of_kind]
+    tables = frozenset(repr(record.table) for record in records if record.table)
+    return _digest(frozenset(map(str, (*starts, *(record.module for record in records)))), tables)
 
 
 @functools.cache
-def _digest(starts: frozenset[str]) -> str:
+def _digest(starts: frozenset[str], tables: frozenset[str]) -> str:
     collects = gc.isenabled()
     gc.disable()  # syntax trees have many objects, and each collection would look at all those of Snakemake as well
     try:
@@ -104,6 +105,7 @@ def _digest(starts: frozenset[str]) -> str:
         if collects:
             gc.enable()
     content = f"{FORMAT}\0" + "".join(f"{file}\0{digest}\0" for file, digest in sorted(digests.items()))
+    content += "".join(sorted(tables))
     known = storage.versions()
     versions = ", ".join(f"{library} {known.get(library, '(not installed)')}" for library in sorted(libraries))
     return hashlib.sha256(content.encode()).hexdigest()[:16] + (f" with {versions}" if versions else "")

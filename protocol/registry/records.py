@@ -78,8 +78,8 @@ class Record:
     def declared(cls, plugin: Plugin) -> Plugin:
         """Register a hasher, a feature or a quantiser of this package, whose record is a table in ``records.toml``.
 
-        The file is in the package of the kind, and the table has the name of the plug-in's file. These records change
-        no result, so they are in no digest of code: an edit reruns no job.
+        The file is in the package of the kind, and the table has the name of the plug-in's file. It is part of the
+        digests of code of this plug-in alone.
 
         Raises
         ------
@@ -90,6 +90,11 @@ class Record:
         if name not in (tables := _tables(cls.package)):
             raise ProtocolError(f"{cls.kind} {name!r}: protocol/{cls.package}/{_TABLES} has no table {name!r}.")
         return cls(**tables[name])(plugin)
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The table of `declared`; {} if there is none."""
+        return _tables(self.package).get(self.module.rpartition(".")[2], {})
 
     def describing(self, plugin: Any) -> Self:
         """Return a copy of the record that belongs to a plug-in; nothing is registered."""
@@ -302,7 +307,8 @@ class MetricRecord(Record, kind="metric"):
 @functools.cache
 def _tables(package: str) -> dict[str, dict[str, Any]]:
     """Return the records of a package by name, with the texts of its table ``common`` in place of their names."""
-    tables = tomllib.loads(Path(__file__).parents[1].joinpath(package, _TABLES).read_text("utf-8"))
+    path = Path(__file__).parents[1] / package / _TABLES
+    tables = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     texts = tables.pop("common", {})
     return {
         name: {fact: text.format(**texts) if isinstance(text, str) else text for fact, text in facts.items()}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.provenance import sources, storage
 
@@ -95,9 +96,17 @@ def test_every_data_file_that_a_job_can_read_belongs_to_a_module():
     package = sources._ROOT / "protocol"
     modules = [".".join(path.relative_to(sources._ROOT).with_suffix("").parts) for path in package.rglob("*.py")]
     data = [path for path in package.rglob("*.*") if path.suffix in (".j2", ".toml", ".yaml", ".csv")]
-    others = [path for path in data if path.parent.name not in ("cli", "configuration")]
+    by_plug_in = [package / kind / "records.toml" for kind in ("features", "hashers", "quantisers")]
+    others = [path for path in data if path.parent.name not in ("cli", "configuration") and path not in by_plug_in]
     read = {path.relative_to(sources._ROOT).as_posix() for path in others}
     assert read <= sources._contents(frozenset(module.removesuffix(".__init__") for module in modules))[0].keys()
+
+
+def test_the_table_of_a_record_counts_for_its_plug_in_alone(monkeypatch):
+    before = [sources.code_digest(hasher=name) for name in ("lsh", "itq")]
+    monkeypatch.setitem(registry.entry("hasher", "lsh").table, "random", False)
+    after = [sources.code_digest(hasher=name) for name in ("lsh", "itq")]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, True]
 
 
 def test_the_versions_of_imported_libraries_count(made, monkeypatch):
