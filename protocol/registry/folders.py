@@ -94,7 +94,7 @@ def _registers(path: Path, _: int) -> bool:
 
 def without_record(name: str) -> Path | None:
     """Return the file that has this name or defines a class or function of it, in any case, but registers nothing."""
-    definition = re.compile(rf"^(class|def) {re.escape(name)}\b", re.IGNORECASE | re.MULTILINE)
+    definition = re.compile(rf"^(class|def) {re.escape(str(name))}\b", re.IGNORECASE | re.MULTILINE)
     for path in (path for folder in folders() for path in sorted(folder.glob("*.py"))):
         is_named = path.stem == name or definition.search(path.read_text(encoding="utf-8", errors="replace"))
         if is_named and not _registers(path, path.stat().st_mtime_ns):

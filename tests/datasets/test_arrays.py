@@ -55,12 +55,12 @@ def test_ids_are_lines_or_numbers(files):
 @pytest.mark.parametrize(
     ("rows", "ids", "labels", "expected"),
     [  # features with or without ids, the list of ids, labels, and the ids with the first value and the label
-        ("0;1;2", "a b c", "c u;a v;b u", "a 0 v;b 1 u;c 2 u"),
-        ("0;1;2", "the labels", "c u;a v;b u", "c 0 u;a 1 v;b 2 u"),
-        ("0;1;2", None, "a v;b u;c u", "item-0000000 0 v;item-0000001 1 u;item-0000002 2 u"),
-        ("0;1;2", None, "9 v;10 u;11 u", "item-0000000 0 v;item-0000001 1 u;item-0000002 2 u"),
+        ("0;3;2", "a b c", "c u;a v;b u", "a 0 v;b 3 u;c 2 u"),
+        ("0;3;2", "the labels", "c u;a v;b u", "c 0 u;a 3 v;b 2 u"),
+        ("0;3;2", None, "a v;b u;c u", "item-0000000 0 v;item-0000001 3 u;item-0000002 2 u"),
+        ("0;3;2", None, "9 v;10 u;11 u", "item-0000000 0 v;item-0000001 3 u;item-0000002 2 u"),
         (
-            "0;1;2",
+            "0;3;2",
             None,
             "c u;a v;b u",
             "y.csv: its ids do not ascend (the first is 'c'), so its rows may not be in the",
