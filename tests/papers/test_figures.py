@@ -10,9 +10,9 @@ from evidence import rows_of, write_summary
 from protocol.cli import main
 from protocol.papers.figures import DRAWINGS, data_in, data_of
 
-SETTING = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
-USUAL = SETTING | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
-CASES = yaml.safe_load((Path(__file__).parent / "figures.yaml").read_text())
+USUAL = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
+USUAL |= {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
+CASES, STORED = (yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text()) for name in ("figures", "stored"))
 
 
 def of_case(case):
@@ -58,19 +58,9 @@ def folder(tmp_path):
     """Return a folder of results: an experiment, and three stored tables."""
     experiment = tmp_path / "results" / "mine"
     write_summary(experiment / "summary.csv", [{}])
-    cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
-    setting = {"dataset": "cifar10", "feature": "gist", "split": "s", "n_bits": 48}
-    times = [
-        setting | {"hasher": name, "radius": r, "codes": 10**r, "milliseconds": 10 ** (r - 2)} for name, r in cells
-    ]
-    columns = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2", "n_bits": 12}
-    codes = pd.DataFrame([columns | {"hasher": name, "code": 0, "items": 1} for name in ("deep_supervised", "itq")])
-    talr = SETTING | {"hasher": "talr_ap", "n_bits": 32, "metric": "mAP", "mean": 0.5}
-    alpha = [talr | {"alpha": n} for n in (1.0, 5.0)]
     (stored := tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
-    codes.to_csv(stored / "histogram.csv", index=False)
-    pd.DataFrame(times).to_csv(stored / "lookups.csv", index=False)
-    pd.DataFrame(alpha).assign(growth=1.0).to_csv(stored / "alpha.csv", index=False)
+    for name, rows in STORED.items():
+        pd.DataFrame(rows).to_csv(stored / f"{name}.csv", index=False)
     return tmp_path
 
 

@@ -264,20 +264,14 @@ def pairs_agree(hasher, x, y, rows):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cvh_solves_the_eigenproblem_of_the_plain_kernels(seed):
-    rows = np.random.default_rng(seed).permutation(151)[:20]
-    x, y, correlations = plain_canonical(plain_kernel(TRAIN, TRAIN, rows), plain_kernel(PAIRS, PAIRS, rows), 6, 0.01)
-    hasher = CVH(6, seed=seed, n_anchors=20)
-    pairs_agree(hasher, x, y, rows)
-    np.testing.assert_allclose(hasher.fit_record_["correlations"], correlations, rtol=1e-3)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cca_itq_rotates_both_modalities_as_itq_rotates_one(seed):
+def test_cvh_solves_the_eigenproblem_of_the_plain_kernels_and_cca_itq_rotates_both_sides_as_itq_rotates_one(seed):
     rng = np.random.default_rng(seed)
     rows = rng.permutation(151)[:20]
     X, Y = plain_kernel(TRAIN, TRAIN, rows), plain_kernel(PAIRS, PAIRS, rows)
     x, y, correlations = plain_canonical(X, Y, 6, 0.01)
+    hasher = CVH(6, seed=seed, n_anchors=20)
+    pairs_agree(hasher, x, y, rows)
+    np.testing.assert_allclose(hasher.fit_record_["correlations"], correlations, rtol=1e-3)
     V = np.vstack([X @ (x * correlations), Y @ (y * correlations)])
     R = itq_rotation(V, gaussian_rotation(6, rng), 50)
     pairs_agree(CCAITQ(6, seed=seed, n_anchors=20), x * correlations @ R, y * correlations @ R, rows)

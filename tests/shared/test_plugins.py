@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from encoded import refuses
 
 from protocol import registry
@@ -147,24 +148,16 @@ def test_a_missing_folder_is_refused(own, capsys, monkeypatch):
     assert (main(["list", "hashers"]), capsys.readouterr().err) == (2, f"protocol: {folders.VARIABLE}: {problem}")
 
 
-WRONG = {
-    "a missing field of the record": (HASHER.replace('deviations="none", ', ""), "line 6: TypeError: .*'deviations'"),
-    "no table": (HASHER.replace(RECORD, "@HasherRecord.declared"), "line 6: hasher 'mine': .* has no table 'mine'"),
-    "not a hasher": (HASHER.replace("(Hasher)", ""), "line 6: AttributeError: .*'check_options'"),
-    "a default out of range": (HASHER.replace("= 1.0", "= -1.0"), "line 6: .*width must be a finite number > 0"),
-    "a syntax error": (HASHER.replace("return {}", "return {"), r"line 15: SyntaxError: '{' was never closed"),
-    "an import error": (f"import sklern\n{HASHER}", "line 1: ModuleNotFoundError: No module named 'sklern'"),
-    "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "line 20: SystemExit: 3"),
-}
+WRONG = yaml.safe_load(Path(__file__).with_name("wrong_plugins.yaml").read_text())
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_is_one_line_with_its_name_and_line(own, capsys, text, message):
-    own(mine=text)
-    assert text != HASHER
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case["mistake"])
+def test_a_wrong_file_is_one_line_with_its_name_and_line(own, capsys, case):
+    own(mine=HASHER.replace(case["old"], case["new"]))
+    assert case["old"] in HASHER
     status, line = checked(capsys)
     assert (status, line.count("\n")) == (2, 1)
-    assert re.match(f"protocol: own/mine.py[:,] {message}", line), line
+    assert re.match(f"protocol: own/mine.py{case['message']}", line), line
 
 
 def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
