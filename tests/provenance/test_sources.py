@@ -106,9 +106,8 @@ def test_every_data_file_that_a_job_can_read_belongs_to_a_module():
 
 def test_the_versions_of_imported_libraries_count(made, monkeypatch):
     made({"protocol/a.py": "from protocol.b import f", "protocol/b.py": "from sklearn.svm import SVC\nimport json"})
-    with monkeypatch.context() as patch:
-        patch.setattr(storage, "versions", lambda: {"scikit-learn": "9.9.9"})
-        assert sources.code_digest("protocol.a").endswith(" with scikit-learn 9.9.9")
+    monkeypatch.setattr(storage, "versions", lambda: {"scikit-learn": "9.9.9"})
+    assert sources.code_digest("protocol.a").endswith(" with scikit-learn 9.9.9")
     made({"protocol/a.py": ""})
     assert " with " not in sources.code_digest("protocol.a")
 
@@ -135,7 +134,6 @@ def test_unknown_modules_and_plug_ins_are_refused():
 def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_different_one(tmp_path):
     copy = shutil.copy(SCRIPTS / "count.py", tmp_path)
     assert sources.code_digest(copy) == sources.code_digest(SCRIPTS / "count.py")
-    other = tmp_path / "other" / "count.py"
-    other.parent.mkdir()
-    other.write_text((SCRIPTS / "count.py").read_text() + "edited = 1\n")
-    assert sources.code_digest(other) != sources.code_digest(copy)
+    Path(copy).write_text((SCRIPTS / "count.py").read_text() + "edited = 1\n")
+    forget()
+    assert sources.code_digest(copy) != sources.code_digest(SCRIPTS / "count.py")
