@@ -8,11 +8,11 @@ import yaml
 from encoded import message_of, refuses
 
 from protocol import registry
-from protocol.registry.records import _tables
 
 
 @pytest.mark.parametrize("kind", registry.REGISTRIES)
-def test_every_plug_in_has_a_summary_and_a_source(kind):
+def test_every_plug_in_has_a_summary_and_a_source_and_a_kind_may_be_in_the_plural(kind):
+    assert registry.names(f"{kind}s") == registry.names(kind)
     for entry in registry.entries(kind):
         assert entry.summary
         assert "\n" not in entry.summary
@@ -22,17 +22,13 @@ def test_every_plug_in_has_a_summary_and_a_source(kind):
         printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
         assert len({*filter(None, printed)}) == len(printed)
     if kind in ("feature", "hasher", "quantiser"):
-        assert _tables(registry.PACKAGES[kind]).keys() <= set(registry.names(kind))
+        assert registry.records._tables(registry.PACKAGES[kind]).keys() <= set(registry.names(kind))
 
 
 @pytest.mark.parametrize("kind", ["hasherss", None])
 def test_an_unknown_kind_is_refused_with_the_known_ones(kind):
     for call in (registry.names, functools.partial(registry.get, name="itq")):
         refuses(rf"^kind must be dataset, .* or split, got {kind!r}\.[^\n]*$", call, kind)
-
-
-def test_a_kind_may_be_in_the_plural():
-    assert registry.get("hashers", "itq") is registry.get("hasher", "itq")
 
 
 @pytest.mark.parametrize("name", ["lsh", "dpsh"])
