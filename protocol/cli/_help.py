@@ -195,7 +195,7 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 def declaration(name: str) -> dict[str, Any]:
     """Return what the TOML file of a command declares: the arguments of `Parser`, and its help in one line."""
     declared = read(name)
-    declared.pop("notes", None)  # sentences of its output
+    declared.pop("output", None)  # what it prints
     included = read(declared.pop("include")) if "include" in declared else {}
     for part in ("options", "rare"):
         declared[part] = declared.get(part, {}) | included.get(part, {})

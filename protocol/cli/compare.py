@@ -27,33 +27,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
     if files:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
-        inputs = [*files, *tables]
-        if arguments.leaderboard:
-            _leaderboard(arguments, files, inputs, refused)
+        page = arguments.leaderboard
+        beside = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json") if page}
+        check_outputs(beside | given(arguments, "leaderboard", "html", "latex"), [*files, *tables])
+        if page:
+            from protocol.comparison import leaderboard
+
+            board = replace(leaderboard(*files, **passed(arguments, "assume")), refused=tuple(refused))
+            board.write(page)
+            show(str(board))
         else:
-            _comparison(arguments, files, inputs)
+            _compare(arguments, files)
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))
 
 
-def _leaderboard(
-    arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path], refused: Sequence[str]
-) -> None:
-    from protocol.comparison import leaderboard
-
-    page = arguments.leaderboard
-    tables = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")}
-    check_outputs(tables | {"--leaderboard": page}, inputs)
-    board = replace(leaderboard(*files, **passed(arguments, "assume")), refused=tuple(refused))
-    board.write(page)
-    show(str(board))
-
-
-def _comparison(arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
+def _compare(arguments: argparse.Namespace, files: Sequence[str | Path]) -> None:
     from protocol.comparison import compare
 
-    check_outputs(given(arguments, "html", "latex"), inputs)
     comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
     if arguments.html:
         write(arguments.html, comparison.to_html())

@@ -21,7 +21,8 @@ from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
 
 _CODE_LENGTHS = (8, 16, 32, 64)
-_NOTES = read("init")["notes"]
+_OUTPUT = read("init")["output"]
+_NOTES = _OUTPUT["notes"]
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
@@ -126,16 +127,10 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     """Return the keys that follow from the numbers of items and classes, and from the longest possible code."""
     lengths = [n_bits for n_bits in _CODE_LENGTHS if n_classes <= 1 << n_bits and n_bits <= most][-3:] or [most]
     cutoff, radius = 1_000 if n_items >= 10_000 else 100, min([2, *lengths])
-    return {
-        "splits": ["improved", "standard"],
-        "runs": 3,
-        "hashers": ["lsh", "itq", "sh", "sph", *(["sdh"] if n_classes > 1 else [])],
-        "n_bits": lengths,
-        "metrics": [
-            *("mAP", f"mAP@{cutoff}[all]", f"mAP@{cutoff}[retrieved]", "nDCG"),
-            *(f"precision@r{radius}", f"recall@r{radius}", f"empty@r{radius}", "utilisation"),
-        ],
-    }
+    common: dict[str, Any] = _OUTPUT["config"]
+    hashers = [*common["hashers"], *["sdh"] * (n_classes > 1)]
+    metrics = [name.format(cutoff=cutoff, radius=radius) for name in common["metrics"]]
+    return common | {"hashers": hashers, "n_bits": lengths, "metrics": metrics}
 
 
 def _relevance(n_classes: int, n_database: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from protocol.checks import ProtocolError, abridged, one_of
 from protocol.cli._output import check_outputs, show
 
 _MOST = 12
@@ -21,7 +22,6 @@ def run(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     """Print claims and printed tables: all claims, those that contain some words in any order, or the named ones."""
     from protocol import papers
-    from protocol.checks import ProtocolError, abridged, one_of
     from protocol.scores.tables import Table, filled
 
     if arguments.output:
@@ -31,12 +31,11 @@ def _check(arguments: argparse.Namespace) -> None:
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
-    claims, every_table = papers.ledger(results, ids), papers.all_tables() * bool(arguments.id)
-    every = claims, every_table, papers.scores_of_methods() if words else []
-    entries = papers.matching(claims, words)
-    of_words, scores = (papers.matching(each, words) if words else [] for each in every[1:])
+    tables = papers.all_tables() * bool(arguments.id)
+    every = papers.ledger(results, ids), tables, papers.scores_of_methods() * bool(words)
+    entries, of_words, scores = (papers.matching(each, words) for each in every)
     numbers = {f"claim {entry['id']}" for entry in entries}
-    tables = of_words or [table for table in every_table if table.get("numbers") in numbers]
+    tables = of_words * bool(words) or [table for table in tables if table.get("numbers") in numbers]
     if not (tables or entries or scores):
         _nothing_has(" ".join(words).split(), every)
         one_of(words[0], known, "claim or table", listing="protocol papers")
@@ -56,7 +55,6 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _nothing_has(words: Sequence[str], every: Iterable[Sequence[dict[str, str]]]) -> None:
     """Raise ProtocolError with the number of claims, tables and scores that have each word, unless none has any."""
-    from protocol.checks import ProtocolError
     from protocol.papers import matching
 
     with_word = {word: sum(len(matching(each, [word])) for each in every) for word in words}
@@ -67,7 +65,6 @@ def _nothing_has(words: Sequence[str], every: Iterable[Sequence[dict[str, str]]]
 
 def _draw(names: list[str], results: Path, output: Path | None) -> None:
     """Draw figures and tables, and print the names of their files and the missing results."""
-    from protocol.checks import ProtocolError, one_of
     from protocol.papers.figures import DRAWINGS, data_in
     from protocol.provenance.storage import check_writable, replacing
     from protocol.report import figure_files, table_files

@@ -13,9 +13,9 @@ from protocol.checks import ProtocolError, abridged, counted, listed, need
 from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import assumptions, match
 from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
-from protocol.comparison.rendering import heading, interval_of, notes
+from protocol.comparison.rendering import TEXTS, heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
-from protocol.provenance.storage import replacing
+from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected, shared_variance
 from protocol.scores.tables import DIGITS, Table, read_text
@@ -29,11 +29,8 @@ METRICS = (RANKED, "mAP[worst]", "mAP[best]", "mAP@1000[retrieved]", "mAP@1000[a
 TIMES = ("training_seconds", "encoding_seconds")
 _TIMED = ("feature", "split", "hasher", "n_bits")
 """The columns of times.csv that identify a method."""
-RULE = (
-    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {LEVEL:.2f} "
-    "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, "
-    "so two methods within a place may still differ"
-)
+_TEXTS = TEXTS["places"]
+RULE = _TEXTS["rule"].format(RANKED, LEVEL)
 _FEWEST_RUNS, _MANY_RUNS = 3, 10
 _MOST_NAMED = 3  # methods in a sentence
 _NAMING = ("dataset", "ground_truth", "relevance", "excluded_queries", "n_queries", "n_database")
@@ -133,8 +130,7 @@ class Leaderboard(Shown):
         path, table = Path(page), self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n")
         texts = {path.suffix: self.to_html(beside=path.stem), ".csv": table, ".json": f"{json_text(self.rows)}\n"}
         for suffix, text in texts.items():
-            with replacing(path.with_suffix(suffix)) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            write_text(path.with_suffix(suffix), text)
 
     def to_html(self, *, beside: str = "") -> str:
         """Return a page that opens offline: the places, the scores, and a record behind every number.
@@ -165,17 +161,15 @@ class Leaderboard(Shown):
     def sentences(self) -> list[str]:
         """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
         n_places = {row["n_places"] for row in self.rows if row["n_places"]}
-        missing = [*self._not_tested(), *self._missing_lengths(), *self._dropped()]
+        dropped = [_TEXTS["dropped"].format(RANKED, abridged(self.dropped))] * bool(self.dropped)
+        missing = [*self._not_tested(), *self._missing_lengths(), *dropped]
         if not n_places:
-            return ["The methods have no places, because they were not tested.", *missing]
+            return [_TEXTS["none"], *missing]
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
-        number = (
-            f"{counted(n_methods, 'method')} hold {between(n_places)} place{'s' * (max(n_places) > 1)} under a "
-            f"protocol with one code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, "
-            f"{separable:,} can be told apart."
-        )
+        held = counted(n_methods, "method"), between(n_places), "s" * (max(n_places) > 1)
+        number = _TEXTS["number"].format(*held, counted(adjacent, "pair"), RANKED, separable)
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
         return [number, rule, *self._first(), *self._few_runs(), *missing]
 
@@ -188,16 +182,17 @@ class Leaderboard(Shown):
             if of := [row["method"] for row in ranked if row["n_places"] > 1]:
                 protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(name)
         texts = "; ".join(f"{methods} under {listed(of)}" for methods, of in protocols.items())
-        return [f"Place 1 with {longest} bits: {texts}."] * bool(texts)
+        return [_TEXTS["first"].format(longest, texts)] * bool(texts)
 
     def _few_runs(self) -> list[str]:
         """Return sentences on the protocols with a single place, and on those with few runs."""
         n_runs = {row["section"]: row["n_runs"] or 0 for row in self.rows if row["place"]}
         several = {row["section"] for row in self.rows if row["n_places"] != 1}
         few = {section for section, n in n_runs.items() if _FEWEST_RUNS <= n < _MANY_RUNS}
-        kinds = {"All methods share place 1": n_runs.keys() - several, "Few runs separate few methods; add more": few}
+        kinds = {"single": n_runs.keys() - several, "few": few}
         names = {s: self.names[s] + f" ({counted(n, 'run')})" * bool(n) for s, n in n_runs.items()}
-        return [f"{t} under {listed(name for s, name in names.items() if s in of)}." for t, of in kinds.items() if of]
+        named = {kind: listed(names[section] for section in names if section in of) for kind, of in kinds.items() if of}
+        return [_TEXTS[kind].format(of) for kind, of in named.items()]
 
     def _not_tested(self) -> list[str]:
         """Return a sentence for each reason why methods have no place."""
@@ -205,7 +200,7 @@ class Leaderboard(Shown):
         for row in (row for row in self.rows if row["place"] is None):
             about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
             reasons[row["not_tested"].rstrip(".")].append(about)
-        return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
+        return [_TEXTS["untested"].format(abridged(of, _MOST_NAMED), reason) for reason, of in reasons.items()]
 
     def _missing_lengths(self) -> list[str]:
         """Return a sentence for each protocol and code length that some methods of the protocol lack."""
@@ -214,18 +209,8 @@ class Leaderboard(Shown):
             methods[row["section"]][row["method"]] = None
             lengths[row["section"], row["n_bits"]].add(row["method"])
         lacking = {key: [m for m in methods[key[0]] if m not in present] for key, present in lengths.items()}
-        return [
-            f"No score with {n_bits} bits under {self.names[section]}: {abridged(of, _MOST_NAMED)}."
-            for (section, n_bits), of in lacking.items()
-            if of
-        ]
-
-    def _dropped(self) -> list[str]:
-        """Return a sentence on the metrics that are not shown, if there are any."""
-        text = (
-            f"Places are by {RANKED} alone; for {abridged(self.dropped)}, use `protocol compare` without --leaderboard."
-        )
-        return [text] * bool(self.dropped)
+        named = {(n, self.names[section]): abridged(of, _MOST_NAMED) for (section, n), of in lacking.items() if of}
+        return [_TEXTS["missing"].format(*about, of) for about, of in named.items()]
 
     @property
     def names(self) -> dict[str, str]:

@@ -128,17 +128,13 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
     ProtocolError
         If one of them can't be read.
     """
-    named = [(_name(source, number), source) for number, source in enumerate(sources, 1)]
-    folders, names = defaultdict[str, list[Path]](list), list[str]()
-    for name, source in named:
-        if not isinstance(source, Evaluation):
-            folders[name].append(Path(source).resolve().parent)
-    for name, source in named:
-        if isinstance(source, Evaluation):
-            names.append(name)
-        else:
-            inside = Path(source).resolve().relative_to(commonpath(folders[name]))
-            names.append(max(name, printable(inside.as_posix()), key=len))
+    names = [_name(source, number) for number, source in enumerate(sources, 1)]
+    folders = defaultdict[str, list[Path]](list)
+    files = {at: Path(one).resolve() for at, one in enumerate(sources) if not isinstance(one, Evaluation)}
+    for at, file in files.items():
+        folders[names[at]].append(file.parent)
+    inside = {at: file.relative_to(commonpath(folders[names[at]])).as_posix() for at, file in files.items()}
+    names = [max(name, printable(inside.get(at, "")), key=len) for at, name in enumerate(names)]
     numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
     unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
@@ -201,18 +197,14 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
     return Score(
         file=file,
         method=method_name(printable(name), recorded["ranking"], supervision),
-        ranking=recorded["ranking"],
         fields={key: _known(recorded.get(key)) for key in PROTOCOL},
-        n_bits=recorded["n_bits"],
         metric=printable(recorded["metric"]),
-        mean=recorded["mean"],
         std=recorded.get("std", np.nan),
         n_runs=recorded.get("n_runs"),
-        ground_truth_sha256=_known(recorded.get("ground_truth_sha256")),
-        convention=_known(recorded.get("convention")),
-        version=_known(recorded.get("version")),
         values=values,
         recorded=recorded,
+        **{name: recorded[name] for name in ("ranking", "n_bits", "mean")},
+        **{name: _known(recorded.get(name)) for name in ("ground_truth_sha256", "convention", "version")},
     )
 
 

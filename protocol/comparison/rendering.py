@@ -5,8 +5,10 @@ import json
 import math
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +31,12 @@ from protocol.scores.statistics import (
 )
 from protocol.scores.tables import Table
 
-_UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
+PACKAGE_DATA = "texts.toml"
+TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
 _OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
 _MOST_NAMED = 3  # methods in a sentence
-_PAIRED = (
-    "A difference is a mean over pairs: over runs on the same items, or over queries (or groups of them) at the same "
-    "position if all of these have the same relevant positions, which does not show how much training varies. "
-    "p: paired t-tests (sign tests if all differences are equal). Without --against, the reference is the method with "
-    "the best mean, which depends on the tested values, so all pairs of methods count as tests. If you know the "
-    "reference beforehand, name it with --against: then only its pairs count, and smaller differences are significant."
-)
-_OUTCOMES = (
-    *("{0} beats {1} by {2}.", "{1} beat{3} {0} by {2}."),
-    *("{0} does not differ significantly from {1}: {2}.", "{0} is not tested against {1}: {2}."),
-)
 
 
 def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
@@ -62,11 +54,8 @@ def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> lis
 
 def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
     """Return the paragraphs about what is compared, and how it is tested."""
-    about = (
-        f"{listed(files)}: {counted(len(tables), 'table')}. All scores in a table share dataset, split, ground truth, "
-        "queries, database, and the treatment of ties and undefined values."
-    )
-    return [about, _PAIRED] if any(table.comparisons for table in tables) else [about]
+    about = TEXTS["compared"].format(listed(files), counted(len(tables), "table"))
+    return [about, *[TEXTS["pairs"]] * any(table.comparisons for table in tables)]
 
 
 def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], further: Sequence[str]) -> list[str]:
@@ -79,9 +68,8 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
     for (reason, *methods), metrics in missing.items():
         sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
     if further:
-        hint = "use --metrics NAME for one metric under every protocol, or --metrics all for all of them"
-        about = f"{counted(len(further), 'further table')} ({abridged(dict.fromkeys(further))})"
-        sentences.append(f"{about} not shown: {hint}.")
+        about = counted(len(further), "further table"), abridged(dict.fromkeys(further))
+        sentences.append(TEXTS["further"].format(*about))
     named = {table.is_named for table in tables if table.comparisons}
     return sentences + [family(*["all pairs with the reference"] * is_named) for is_named in named]
 
@@ -113,13 +101,10 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
 
 def heading(fields: Mapping[str, str | None]) -> str:
     """Return the fields that all scores of a section share, in words."""
-    sizes = (str(fields[size]) for size in ("n_queries", "n_database"))
-    n_queries, n_database = (f"{int(size):,}" if size.isdecimal() else size for size in sizes)
+    sizes = {name: str(fields[name]) for name in ("n_queries", "n_database")}
+    numbers = {name: f"{int(size):,}" if size.isdecimal() else size for name, size in sizes.items()}
     without = "" if fields["excluded_queries"] == NONE_EXCLUDED else f", without {fields['excluded_queries']}"
-    return (
-        f'{fields["dataset"]}, split "{fields["split"]}": {n_queries} queries{without}, {n_database} database items; '
-        f'ground truth "{fields["ground_truth"]}", relevance by {fields["relevance"]}'
-    )
+    return str(TEXTS["heading"].format_map({**fields, **numbers, "without": without}))
 
 
 def _verdicts(table: ComparedTable) -> list[str]:
@@ -133,7 +118,7 @@ def _verdicts(table: ComparedTable) -> list[str]:
     for (outcome, _), of in of_methods.items():
         groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).extend(of)
     by_outcome = sorted(groups.items(), key=lambda group: group[0][0])
-    return [_verdict(_OUTCOMES[outcome], table, lengths, of) for (outcome, lengths), of in by_outcome]
+    return [_verdict(TEXTS["outcomes"][outcome], table, lengths, of) for (outcome, lengths), of in by_outcome]
 
 
 def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequence[Difference]) -> str:
@@ -155,16 +140,15 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     for score in scores:
         if score.assumed:
             files.setdefault(", ".join(map(" = ".join, score.assumed.items())), {})[score.file] = None
-    sentence = "Assumed, because {} {} not record them: {}."
-    return [sentence.format(listed(of), "do" if len(of) > 1 else "does", text) for text, of in files.items()]
+    return [TEXTS["assumed"].format(listed(of), "do" if len(of) > 1 else "does", text) for text, of in files.items()]
 
 
 def _from_mirrors(scores: Sequence[Score]) -> list[str]:
     """Return a sentence for files of a table with data from a mirror, if not all have the same."""
     mirrors = {score.file: options_of(str(score.recorded.get("options") or "")).get("mirror") for score in scores}
     files = [file for file, mirror in mirrors.items() if mirror]
-    have = "have" if len(files) > 1 else "has"
-    return [f"{listed(files)} {have} data from a mirror, not the official files."] * (len({*mirrors.values()}) > 1)
+    sentence = TEXTS["mirrored"].format(listed(files), "have" if len(files) > 1 else "has")
+    return [sentence] * (len({*mirrors.values()}) > 1)
 
 
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
@@ -210,10 +194,10 @@ def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
     is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
     if len({score.method for score in table.scores}) == 1:
-        value += f" [{CONFIDENCE:.0%} interval of the mean, where it is known]"
+        value += TEXTS["interval"].format(CONFIDENCE)
     texts = [
         ONE_VALUE if is_pooled else value,
-        _UNDEFINED.get(undefined, f"undefined values: {undefined}"),
+        TEXTS["undefined"].get(undefined, f"undefined values: {undefined}"),
         f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}",
     ]
     return f"{table.metric}: {'; '.join(texts)}."

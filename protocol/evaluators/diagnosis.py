@@ -18,7 +18,7 @@ from protocol.counting import LabelRelevance
 from protocol.counting.counts import Floats
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
-from protocol.evaluators.ways import CUTOFFS, Way, cases_of, meanings, scores_of
+from protocol.evaluators.ways import CUTOFFS, TEXTS, Way, cases_of, meanings, scores_of
 from protocol.scores.tables import Table, filled, read_text, write_csv
 
 FORMS = ("bits", "signs")
@@ -41,6 +41,7 @@ _FEWEST_DECIMALS, _EQUAL_DECIMALS = 2, 4
 Of a sample of 600 known evaluations, 65 % agree in all cases with another one to 1 decimal, 21 % to 2, 3 % to 3
 and 0.3 % to 4 decimals. About as many unknown evaluations would be taken for a known one.
 """
+_TEXTS = TEXTS["diagnosis"]
 _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
@@ -331,13 +332,12 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
         table = _table(known, answers, agreeing[0])
         return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
     last = int(differs.argmax(axis=1).max())
-    text = f"Unknown: no known evaluation reproduces all answers up to {_case(known, last)}."
+    texts = [_TEXTS["unknown"].format(_case(known, last))]
     if nearest is not None:
-        text += f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in "
-        text += f"{_case(known, cases[0] - 1)}."
-    text += " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
-    text += f" {other_codes}"
-    return Diagnosis([text], [], nearest, cases, answers, _table(known, answers, nearest))
+        about = _described(nearest), same.size, len(numbers), _case(known, cases[0] - 1)
+        texts.append(_TEXTS["nearest"].format(*about))
+    texts += [*[_TEXTS["cutoff"]] * (cutoff is None), other_codes]
+    return Diagnosis([" ".join(texts)], [], nearest, cases, answers, _table(known, answers, nearest))
 
 
 def _numbers(answers: Answers) -> Floats:
@@ -393,22 +393,17 @@ def _table(known: _Known, answers: Answers, compared: Way | None) -> Table:
 def _peculiarity(known: _Known, answers: Answers, numbers: Floats, n_decimals: int) -> str:
     """Return what is peculiar about answers that no evaluation gives, or nothing."""
     if error := _error(answers):
-        return f"Unknown: the function raised an error in every case: {error}."
+        return str(_TEXTS["raised"].format(error))
     if np.isnan(numbers).all():
-        return "Unknown: no case was answered with a number."
+        return str(_TEXTS["unanswered"])
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     if high - low <= _TOLERANCE:
-        why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
-        return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
+        return f"Always {high:g}: {TEXTS['constant'].get(f'{high:z.6f}', 'codes and labels have no effect?')}"
     if low < -_TOLERANCE or high > 1 + _TOLERANCE:
         number = int(np.nanargmax(np.abs(numbers - 0.5)))
-        return f"Not a score from 0 to 1: {numbers[number]:.6g} in {_case(known, number)}."
-    if n_decimals < _FEWEST_DECIMALS:
-        decimals = counted(n_decimals, "decimal")
-        return (
-            f"Unknown: the answers have {decimals}, with which many evaluations agree. Print {_EQUAL_DECIMALS} or more."
-        )
-    return ""
+        return str(_TEXTS["outside"].format(numbers[number], _case(known, number)))
+    is_coarse = n_decimals < _FEWEST_DECIMALS
+    return str(_TEXTS["coarse"].format(counted(n_decimals, "decimal"), _EQUAL_DECIMALS)) * is_coarse
 
 
 def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Floats, n_decimals: int) -> list[str]:
@@ -418,19 +413,16 @@ def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Fl
     is_random = _RANDOM in best.variants
     is_equal, is_rounded = not is_random and n_decimals >= _EQUAL_DECIMALS, 0.5 * 10.0**-n_decimals > _TOLERANCE
     verdict = f"{'Equal to' if is_equal else 'Consistent with'} {best.measure}: {best.text}."
-    rounded = f"The answers have {n_decimals} decimals, so evaluations that agree to them can't be told apart."
-    chance = "An arbitrary order allows a range of answers. It agrees if random answers would with a chance of at most "
-    chance += f"{_CHANCE:.0e} if they were independent; they are not, so another evaluator can agree by chance."
     if missing.size:
         undefined = np.flatnonzero(known.undefined[best]) + 1
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
         top = f" among the top {best.measure.partition('@')[2]}" * (("denominator", "retrieved") in best.variants)
-        why = f" (0/0 for a query without a relevant item{top}?)" * is_ratio
-        cases = f"case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}"
-        verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
-    more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
-    same = f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."
-    return [verdict, *[rounded] * is_rounded, *[same] * bool(others), *[chance] * is_random]
+        about = _described(best), "s" * (missing.size > 1), ", ".join(map(str, missing))
+        verdict = _TEXTS["differs"].format(*about, _TEXTS["undefined"].format(top) * is_ratio)
+    more = [f"and {len(others) - _MOST} more"] * (len(others) > _MOST)
+    said = {"rounded": (is_rounded, n_decimals), "same": (others, "; ".join([*others[:_MOST], *more]))}
+    said["random"] = is_random, _CHANCE
+    return [verdict, *(_TEXTS[name].format(value) for name, (is_said, value) in said.items() if is_said)]
 
 
 def _error(answers: Answers) -> str:

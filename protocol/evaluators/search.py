@@ -15,7 +15,7 @@ from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress
-from protocol.evaluators.ways import OWN, STANDARD, Case, Way, cases_of, meanings, scores_of
+from protocol.evaluators.ways import OWN, STANDARD, TEXTS, Case, Way, cases_of, meanings, scores_of
 from protocol.inputs.arrays import numbers_from
 from protocol.scores.tables import Table, filled
 
@@ -28,6 +28,7 @@ _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
 _ALL_DIGITS, _VAGUE = 0.5e-8, 0.5
 """More digits than to this half unit decide nothing, and a random order of ties with this chance is then no match."""
+_TEXTS = TEXTS["explanation"]
 _MOST = 10
 """So many matches are printed."""
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
@@ -281,12 +282,11 @@ class Explanation(Printed):
         """Return the paragraphs and the tables that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         if not self.matches:
-            return [filled(f"Nothing known gives {scores}. {self._notes}")]
-        verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
-        if not self.decisive:
-            agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
-            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: "
-            verdict += f"{'more digits or ' * (not self._has_all_digits)}scores of more code lengths would decide."
+            return [filled(_TEXTS["nothing"].format(scores=scores, notes=self._notes))]
+        best, n = self.matches[0], len(self.matches)
+        about = {"scores": scores, "measure": best.measure, "text": best.text, "n": counted(n, "evaluation")}
+        about |= {"s": "s" * (n == 1), "digits": "more digits or " * (not self._has_all_digits)}
+        verdict = _TEXTS["match" if self.decisive else "undecided"].format(**about)
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
@@ -299,16 +299,11 @@ class Explanation(Printed):
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         others = [way for way in self._agreeing if way not in self.matches]
         unlisted = [" ".join(self._row(way)[1:-1]) for way in others if self._is_random(way)]
-        n_same = len(others) - len(unlisted)
-        text = f"{len(self.values):,} evaluations were tried." + f" The standard mAP is {means}." * bool(means)
-        text += f" {n_same:,} with further differences give nearly the same values as a listed one." * bool(n_same)
-        text += " Rarer rankings were not tried, because a simpler evaluation agrees." * self.has_untried
-        text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
-        text += (
-            f"; {len(unlisted)} could {'also ' * bool(self.matches)}agree, such as {unlisted[0]}." if unlisted else "."
-        )
-        has_own = any(OWN in way.variants for way in self.values)
-        return text + " The queries are the database items, so the own row of each query was also left out." * has_own
+        agree = [f"; {len(unlisted)} could {'also ' * bool(self.matches)}agree, such as {one}" for one in unlisted[:1]]
+        said = {"standard": means, "same": len(others) - len(unlisted), "untried": self.has_untried}
+        said |= {"own": any(OWN in way.variants for way in self.values)}
+        about = said | {"n_tried": len(self.values), "near": _NEAR, "unlisted": "".join(agree)}
+        return " ".join(text.format(**about) for name, text in TEXTS["notes"].items() if said.get(name, True))
 
     def _row(self, way: Way) -> list[str]:
         """Return the cells of a match."""

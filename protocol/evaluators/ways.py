@@ -20,7 +20,9 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import RADII, WHOLE, Case, Sums, gains_of, of_codes, of_values, ranked, without_own
 from protocol.scores.tables import filled
 
-PACKAGE_DATA = "variants.toml"
+PACKAGE_DATA = "*.toml"
+_FILES = (Path(__file__).with_name(name).read_text("utf-8") for name in ("variants.toml", "texts.toml"))
+_DECLARED, TEXTS = map(tomllib.loads, _FILES)
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 _ORDERS = ("", "best", "worst")
 _LIGHT = 1
@@ -61,7 +63,7 @@ class Variant(NamedTuple):
 _COMMON = ("", "mAP", "precision", "recall", "nDCG")
 VARIANTS = {
     (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
-    for family, of_family in tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8")).items()
+    for family, of_family in _DECLARED.items()
     for name, record in of_family.items()
 }
 """Every variant by family and name, as declared in ``variants.toml``."""

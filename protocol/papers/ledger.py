@@ -6,14 +6,14 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, one_of
 from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims, read
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results
-from protocol.provenance.storage import replacing
+from protocol.provenance.storage import write_text
 from protocol.scores.tables import read_text
 from protocol.shipped import PROJECT
 from protocol.terminal import width
@@ -81,32 +81,30 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
     for parts in (words, " ".join(words).split()):
         spelt = [one_spelling(part.casefold()) for part in parts]
         required = [re.compile(r"(?<![\d.])" * part[:1].isdigit() + re.escape(part)) for part in spelt]
-        if found := [
-            one for one, text in zip(entries, texts, strict=True) if all(part.search(text) for part in required)
-        ]:
-            return found
-    return []
+        has_all = [all(part.search(text) for part in required) for text in texts]
+        if any(has_all):
+            break
+    return [*compress(entries, has_all)]
 
 
 def scores_of_methods() -> list[dict[str, str]]:
     """Return the mAP of methods on CIFAR-10 with GIST features: of our leaderboard, if it is stored, and published."""
+    tables = {source: PROJECT / table for source, table in _NUMBERS.items() if (PROJECT / table).is_file()}
+    sourced = [
+        row | {"source": source or row["source"]} for source, table in tables.items() for row in read_text(table)
+    ]
     return [
-        {
-            **{name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")},
-            "bits": f"{row['n_bits']} bits",
-            "value": f"{float(row.get('mean') or row['value']):.4f}",
-            "source": source or row["source"],
-        }
-        for source, table in _NUMBERS.items()
-        for row in (read_text(PROJECT / table) if (PROJECT / table).is_file() else ())
+        {name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")}
+        | {"bits": f"{row['n_bits']} bits", "value": f"{float(row.get('mean') or row['value']):.4f}"}
+        | {"source": row["source"]}
+        for row in sourced
         if row["metric"] == "mAP"
     ]
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
     """Write a ledger as JSON, a list of objects with the keys `FIELDS`; for `checksum` see `storage.replacing`."""
-    with replacing(path, checksum=checksum) as temporary:
-        temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n", checksum=checksum)
 
 
 def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:

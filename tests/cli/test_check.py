@@ -1,24 +1,15 @@
 """`protocol check`: what an experiment runs, or an error in one line."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
 
 from protocol.cli import main
 
-SMALL = {
-    "experiment": "small",
-    "dataset": "digits",
-    "features": {"gist": {}, "little": {"base": "gist", "options": {"grid": 2}, "runs": 1}},
-    "ground_truths": ["class_label"],
-    "splits": ["standard", "improved"],
-    "runs": 2,
-    "split_sizes": {"query": 50, "train": 300},
-    "hashers": ["lsh", "itq_5"],
-    "hasher_bases": {"itq_5": "itq"},
-    "n_bits": [8, 16],
-    "metrics": ["mAP"],
-}
+CASES = yaml.safe_load(Path(__file__).with_name("check.yaml").read_text())
+SMALL = CASES["small"]
 
 
 @pytest.fixture
@@ -31,17 +22,7 @@ def file(tmp_path):
 def test_it_prints_what_is_run(file, capsys):
     assert main(["check", file]) == 0
     out = capsys.readouterr().out
-    for text in (
-        "experiment small\n",
-        "dataset    digits: 1,797 items, 10 classes, images of 8 x 8\n",
-        "\nsplits     standard: query 50, train 300, database 1,747\n",
-        " improved: query 50, train 300, database 1,447\n",
-        "gist: 512 dimensions; 2 hashers x 2 code lengths x 2 runs x 2 splits (standard, improved)\n",
-        "little: 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits (standard, improved)\n",
-        "hashers    itq_5, lsh\n",
-        "metrics    mAP\n",
-    ):
-        assert text in out
+    assert [text for text in CASES["prints"] if text not in out] == []
 
 
 def test_the_default_experiment_is_checked_without_a_file(capsys):
@@ -58,46 +39,17 @@ def test_later_files_and_keys_add_to_earlier_ones(file, tmp_path, capsys):
     assert "improved: query 29, train 200, database 1,568; fewer than 30 queries in a run, so scores are unc" in out
 
 
-WRONG = {
-    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4,096, got 0.",  # a wrong value in a list
-    "runs: many": "runs must be an integer from 1 to 10,000, got 'many'.",  # a wrong type
-    "n_bit: [8]": "unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
-    "hashers: [lsh,\n itqq]": "unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
-    "hashers: [lsh,\n {base: itq, options: {n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
-    "hashers: [lsh,\n {name: a, base: itqq}]": "unknown hasher 'itqq'. Did you mean 'itq'?",
-    "hasher_options: {itq: {\n n_iter: x}}": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
-    "features:\n gits: {}": "unknown feature 'gits': choose ",
-    "features: {gist: {splits: [\n improve]}}": "unknown split 'improve'. Did you mean 'improved'?",
-    "runs: 2\nruns: 3": "not valid YAML: the key 'runs' is repeated (first in line ",
-    "runs: ]": "not valid YAML: ",
-    "runs:\n\t3": "not valid YAML: the line is indented with a tab; use blanks.",
-    "hashers: [lsh": "not valid YAML: the list that begins here has no ] at its end, or lacks a comma.",
-    "splits: {a: b": "not valid YAML: the mapping that begins here has no } at its end, or lacks a comma.",
-    "dataset: 'a": "not valid YAML: the text that begins here has no quote at its end.",
-}
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_an_error_names_the_file_and_the_line(text, here, capsys):
+@pytest.mark.parametrize(("text", "message"), CASES["wrong"].items())
+def test_an_error_names_the_file_and_the_line(text, message, here, capsys):
     rest = {key: value for key, value in SMALL.items() if key != text.partition(":")[0]}
     (here / "a.yaml").write_text(yaml.safe_dump(rest) + text)
     line = len((here / "a.yaml").read_text().splitlines())
     (here / "first.yaml").write_text("runs: 1\n")
     assert main(["check", "first.yaml", "a.yaml"]) == 2
-    assert capsys.readouterr().err.startswith(f"protocol: a.yaml, line {line}: {WRONG[text]}")
+    assert capsys.readouterr().err.startswith(f"protocol: a.yaml, line {line}: {message}")
 
 
-@pytest.mark.parametrize(
-    ("dataset", "queries", "error"),
-    [
-        ("digits", "digit-0000\n", None),
-        ("digits", "", "the list is empty. Write one item per line."),
-        ("digits", "digit-9999\n", "1 unknown id among 1, the first 'digit-9999'. The dataset has ids such as"),
-        ("digits", "digit-0000\n" * 2, "1 item listed more than once, the first 'digit-0000'."),
-        ("cifar10", "a b\n", "'a b' may be an id or an id and one class."),  # not downloaded: ids are unknown
-        ("cifar10", "digit-9999\n", None),
-    ],
-)
+@pytest.mark.parametrize(("dataset", "queries", "error"), CASES["lists"])
 def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
     lists = {"query": queries, "train": "digit-0001\ndigit-0002\n", "database": "digit-0003\n"}
     for part, text in lists.items():

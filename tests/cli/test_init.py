@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.schema import keys
 
+CASES = yaml.safe_load(Path(__file__).with_name("init.yaml").read_text())
 pytestmark = pytest.mark.usefixtures("here")
 
 
@@ -41,23 +42,7 @@ def test_the_values_follow_from_the_files(capsys):
     np.save("My X.npy", X)
     np.save("y.npy", y)
     text = printed(capsys, "--features", "My X.npy", "--labels", "y.npy")
-    assert yaml.safe_load(text) == {
-        "experiment": "my_x",
-        "dataset": "arrays",
-        "dataset_options": {"features": "My X.npy", "labels": "y.npy"},
-        "seed": 0,
-        "features": {"vectors": {"preprocessing": ["centre"]}},
-        "ground_truths": ["class_label"],
-        "splits": ["improved", "standard"],
-        "runs": 3,
-        "hashers": ["lsh", "itq", "sh", "sph", "sdh"],
-        "n_bits": [16, 32, 64],
-        "metrics": [
-            *("mAP", "mAP@100[all]", "mAP@100[retrieved]", "nDCG"),
-            *("precision@r2", "recall@r2", "empty@r2", "utilisation"),
-        ],
-        "split_sizes": {"query": 100, "train": 800},
-    }
+    assert yaml.safe_load(text) == CASES["digits"]
     assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes (0, 1, 2, 3, 4 and 5 more). ")
 
 
@@ -73,29 +58,12 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
     assert f"train: {keys()['properties']['split_sizes']['properties']['train']['description']}" in words
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "labels", "expected"),
-    [
-        # 1 bit for each of three dimensions; 20 items: 2 queries and half of the others
-        (20, 3, np.arange(20) % 2, {"n_bits": [3], "split_sizes": {"query": 2, "train": 9}}),
-        # 300 classes need more than 8 bits, and a training set of 200 has at most 200 principal components
-        (600, 999, np.arange(600) % 300, {"n_bits": [16, 32, 64], "split_sizes": {"query": 60, "train": 200}}),
-        (
-            30_000,
-            1,
-            None,
-            {"n_bits": [1], "ground_truths": ["epsilon_ball"], "split_sizes": {"query": 1_000, "train": 10_000}},
-        ),
-        # of 10 items each, 6 are drawn at most
-        (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
-        # one item can't be divided
-        (2_000, 9, [2] + [0] * 1_000 + [1] * 999, {"split_sizes": {"query": 200, "train": 900}}),
-        # the default of 50 neighbours is more than a third of the smallest database
-        (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
-    ],
-)
-def test_other_sizes(n, d, labels, expected, capsys):
-    config = yaml.safe_load(printed(capsys, *save(n, d, labels), "--experiment", "mine"))
+@pytest.mark.parametrize("case", CASES["sizes"], ids=str)
+def test_other_sizes(case, capsys):
+    counts, expected = case["counts"] * case.get("classes", 1), case["expected"]
+    labels = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else None
+    arguments = save(sum(counts), case["d"], labels)
+    config = yaml.safe_load(printed(capsys, *arguments, "--experiment", "mine"))
     assert config | expected | {"experiment": "mine"} == config
     assert configuration.load(config)
 

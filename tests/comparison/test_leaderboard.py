@@ -242,11 +242,3 @@ def test_the_page_is_complete_without_script(page, browser):
     tab.locator("td.mean a").nth(1).click()
     assert tab.locator(".record:visible").inner_text().startswith("b, 16 bits.")
     context.close()
-
-
-@pytest.mark.parametrize("option", [["--html", "b.html"], ["--against", "itq"]])
-def test_other_outputs_are_refused_with_a_leaderboard(option, capsys):
-    assert main(["compare", "a.json", "--leaderboard", "a.html", *option]) == 2
-    assert f"--leaderboard can't be combined with {option[0]}." in capsys.readouterr().err
-    assert main(["compare", "a.json", "--leaderboard", "board.txt"]) == 2
-    assert "--leaderboard board.txt: the name of the page must end in .html." in capsys.readouterr().err

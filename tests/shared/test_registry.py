@@ -22,7 +22,7 @@ def test_every_plug_in_has_a_summary_and_a_source_and_a_kind_may_be_in_the_plura
         printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
         assert len({*filter(None, printed)}) == len(printed)
     if kind in ("feature", "hasher", "quantiser"):
-        assert registry.records._tables(registry.PACKAGES[kind]).keys() <= set(registry.names(kind))
+        assert registry.records._tables(registry.REGISTRIES[kind].package).keys() <= set(registry.names(kind))
 
 
 @pytest.mark.parametrize("kind", ["hasherss", None])
