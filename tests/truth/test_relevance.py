@@ -19,6 +19,7 @@ def test_label_matrices_count_shared_labels():
     relevance = LabelRelevance([[1, 1, 0], [0, 0, 0], [0, 0, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
     assert rows(relevance) == [([0, 1, 3], [2, 1, 1]), ([], []), ([0], [1])]
     assert relevance.levels.tolist() == [1, 2]  # no query has three labels
+    assert LabelRelevance(np.zeros((2, 3), bool), np.zeros((4, 3), bool)).levels.tolist() == [1]  # none has any
 
 
 @pytest.mark.parametrize(
@@ -33,10 +34,6 @@ def test_levels_of_groups_are_the_rows_of_their_queries(query, database):
         expected = np.zeros(len(database), dtype=int)
         expected[positions] = levels
         np.testing.assert_array_equal(relevance.level_numbers(group), expected)
-
-
-def test_label_matrices_without_a_label_still_have_a_level():
-    assert LabelRelevance(np.zeros((2, 3), bool), np.zeros((4, 3), bool)).levels.tolist() == [1]
 
 
 def test_neighbours_with_and_without_levels():
