@@ -203,8 +203,10 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         n_runs=recorded.get("n_runs"),
         values=values,
         recorded=recorded,
+        ground_truth_sha256=_known(recorded.get("ground_truth_sha256")),
+        convention=_known(recorded.get("convention")),
+        version=_known(recorded.get("version")),
         **{name: recorded[name] for name in ("ranking", "n_bits", "mean")},
-        **{name: _known(recorded.get(name)) for name in ("ground_truth_sha256", "convention", "version")},
     )
 
 
