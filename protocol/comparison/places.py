@@ -12,8 +12,8 @@ from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted, listed, need
 from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import assumptions, match
-from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
-from protocol.comparison.rendering import TEXTS, heading, interval_of, notes
+from protocol.comparison.reading import OF_METRIC, RUN, TEXTS, Score, Source, Values, Why, read_sources
+from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, between

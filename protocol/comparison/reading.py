@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
 _PerQuery = Mapping[str, NDArray[np.float64]] | Why
+PACKAGE_DATA = "texts.toml"
+TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+"""Sentences of comparisons and leaderboards."""
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 
@@ -194,6 +198,8 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
                 raise ProtocolError(f"{path}: {is_what}, but {other}. `protocol verify` shows what changed.")
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
+    known: dict[str, Any] = {key: recorded[key] for key in ("ranking", "n_bits", "mean")}
+    known |= {key: _known(recorded.get(key)) for key in ("ground_truth_sha256", "convention", "version")}
     return Score(
         file=file,
         method=method_name(printable(name), recorded["ranking"], supervision),
@@ -203,8 +209,7 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         n_runs=recorded.get("n_runs"),
         values=values,
         recorded=recorded,
-        **{name: recorded[name] for name in ("ranking", "n_bits", "mean")},
-        **{name: _known(recorded.get(name)) for name in ("ground_truth_sha256", "convention", "version")},
+        **known,
     )
 
 
@@ -305,12 +310,10 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except ProtocolError:
         raise
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: not {_JSON}: it is not text in UTF-8.") from error
-    except KeyError as error:
-        raise ProtocolError(f"{path}: not {_JSON}: the key {error} is missing.") from error
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ProtocolError(f"{path}: not {_JSON} ({' '.join(str(error).split())}).") from error
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        known = {UnicodeDecodeError: ": it is not text in UTF-8", KeyError: f": the key {error} is missing"}
+        reason = known.get(type(error), f" ({' '.join(str(error).split())})")
+        raise ProtocolError(f"{path}: not {_JSON}{reason}.") from error
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,17 +5,15 @@ import json
 import math
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import abridged, counted, listed, need
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
-from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
+from protocol.comparison.reading import ONE_VALUE, RUN, TEXTS, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
 from protocol.scores.statistics import (
@@ -31,8 +29,6 @@ from protocol.scores.statistics import (
 )
 from protocol.scores.tables import Table
 
-PACKAGE_DATA = "texts.toml"
-TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
 _OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
