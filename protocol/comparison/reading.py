@@ -22,6 +22,7 @@ from protocol.inputs.text import INPUTS
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
+from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
 from protocol.scores.tables import read_text
 
@@ -117,6 +118,11 @@ class Score:
     def section(self) -> tuple[str | None, ...]:
         """The values of the fields that do not depend on the metric."""
         return tuple(value for field, value in self.fields.items() if field not in OF_METRIC)
+
+    @property
+    def shared(self) -> float:
+        """The `shared_variance` of its runs."""
+        return shared_variance(self.fields["n_queries"], self.fields["n_database"])
 
     @property
     def kind(self) -> tuple[object, ...]:
