@@ -15,28 +15,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
-_TASKS = {
-    "score your codes": ("evaluate", "recall"),
-    "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
-    "compare methods": ("compare",),
-    "reproduce the papers": ("papers",),
-    "run an experiment": ("list", "init", "check", "run"),
-}
-"""The commands by task, in the order of the help."""
-_COMMANDS = tuple(name for names in _TASKS.values() for name in names)
 _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
 
-def _parser(commands: Sequence[str] = _COMMANDS, *, everything: bool = False) -> "Parser":
-    """Return the parser of the command line, with the named commands, and with their complete help if requested."""
+def _parser(words: Sequence[str] = (), *, everything: bool = False) -> "Parser":
+    """Return the parser of the command line, with complete help if requested.
+
+    If the first word is a command, there are no others: reading the declarations of all takes 30 ms.
+    """
     from protocol.cli._help import Parser, declaration, read
     from protocol.provenance import VERSION
 
-    whole, declared = read("protocol"), {name: declaration(name) for name in commands}
+    whole = read("protocol")
+    tasks: dict[str, list[str]] = whole.pop("tasks")
+    commands = [name for names in tasks.values() for name in names]
+    declared = {name: declaration(name) for name in {*words[:1]} & {*commands} or commands}
     whole["options"]["--version"]["version"] = f"protocol {VERSION}"
     lines = [whole["description"], ""]
-    for task, names in _TASKS.items():
+    for task, names in tasks.items():
         lines += [f"{task}:", *(f"  {name:<17}{declared[name]['help']}" for name in names if name in declared)]
     parser = Parser(prog="protocol", **whole | {"description": "\n".join(lines)})
     added = parser.add_subparsers(prog="protocol", required=True, dest="command", help=argparse.SUPPRESS)
@@ -59,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is None:
             return _report("standard output is closed.")
         words = sys.argv[1:] if arguments is None else arguments
-        named = [name for name in words[:1] if name in _COMMANDS]  # reading the declarations of all takes 30 ms
-        parsed = _parser(named or _COMMANDS, everything="--help-all" in words).parse_args(words)
+        parsed = _parser(words, everything="--help-all" in words).parse_args(words)
         from protocol.cli._output import readings
         from protocol.progress import lines
 

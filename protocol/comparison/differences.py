@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
-from protocol.scores.statistics import Mean, PairedDifference, corrected, difference_of, shared_variance
+from protocol.scores.statistics import CORRECTED, ONE_DATASET, Mean, PairedDifference, corrected, difference_of
 
+OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _ByMethod = Mapping[str, Mapping[int, Score]]
 
 
@@ -138,8 +139,7 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     if reference is None or reference not in by_method:
         reason = f"{against} has no value here" if is_named else "no method has a value"
         return ComparedTable(*named, (), (), {reason: list(by_method)})
-    sizes = scores[0].fields  # the same for all scores of a table
-    shared = shared_variance(sizes["n_queries"], sizes["n_database"])
+    shared = scores[0].shared  # the same for all scores of a table
     differences: dict[str, list[Difference]] = {method: [] for method in by_method}
     n_tests, missing = list[int](), dict[str, dict[str, None]]()
     for n_bits in sorted(by_method[reference]):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, abridged, counted, listed, one_of
-from protocol.comparison.reading import Score
+from protocol.comparison.reading import TEXTS, Score
 from protocol.scores.metadata import PROTOCOL
 
 _FEW = 3
@@ -156,11 +156,8 @@ def _nothing(kinds: Sequence[Score]) -> str:
         return line + _names_of(score, other)
     fields = [f"{field}=VALUE" for field in PROTOCOL if field in unknown]
     if not isinstance(score.recorded["path"], Path):  # the result of `evaluate`
-        return f"{line} Name them: result.named(METHOD, {', '.join(fields)}), with equal values in all results."
-    return (
-        f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
-        f"`snakemake metrics` makes a summary.csv again), or assume their values: assume={fields}."
-    )
+        return f"{line} {TEXTS['to_name'].format(', '.join(fields))}"
+    return f"{line} {TEXTS['to_record'].format(fields)}"
 
 
 def _names_of(score: Score, other: Score | None) -> str:

@@ -12,12 +12,12 @@ from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted, listed, need
 from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import assumptions, match
-from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
-from protocol.comparison.rendering import TEXTS, heading, interval_of, notes
+from protocol.comparison.reading import OF_METRIC, RUN, TEXTS, Score, Source, Values, Why, read_sources
+from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, between
-from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected, shared_variance
+from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected
 from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _test(one: Score, other: Score) -> Mean | Why:
         return paired
     if paired.unit == RUN and paired.one.size < _FEWEST_RUNS:
         return f"{paired.one.size} runs in common"
-    mean = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"]))
+    mean = mean_difference(paired, one.shared)
     return NO_TEST if math.isnan(mean.error) else mean
 
 

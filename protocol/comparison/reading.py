@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from protocol.inputs.text import INPUTS
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
+from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
 from protocol.scores.tables import read_text
 
@@ -36,6 +38,9 @@ ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
 _PerQuery = Mapping[str, NDArray[np.float64]] | Why
+PACKAGE_DATA = "texts.toml"
+TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+"""Sentences of comparisons and leaderboards."""
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 
@@ -113,6 +118,11 @@ class Score:
     def section(self) -> tuple[str | None, ...]:
         """The values of the fields that do not depend on the metric."""
         return tuple(value for field, value in self.fields.items() if field not in OF_METRIC)
+
+    @property
+    def shared(self) -> float:
+        """The `shared_variance` of its runs."""
+        return shared_variance(self.fields["n_queries"], self.fields["n_database"])
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -194,6 +204,8 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
                 raise ProtocolError(f"{path}: {is_what}, but {other}. `protocol verify` shows what changed.")
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
+    known: dict[str, Any] = {key: recorded[key] for key in ("ranking", "n_bits", "mean")}
+    known |= {key: _known(recorded.get(key)) for key in ("ground_truth_sha256", "convention", "version")}
     return Score(
         file=file,
         method=method_name(printable(name), recorded["ranking"], supervision),
@@ -203,10 +215,7 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         n_runs=recorded.get("n_runs"),
         values=values,
         recorded=recorded,
-        ground_truth_sha256=_known(recorded.get("ground_truth_sha256")),
-        convention=_known(recorded.get("convention")),
-        version=_known(recorded.get("version")),
-        **{name: recorded[name] for name in ("ranking", "n_bits", "mean")},
+        **known,
     )
 
 
@@ -307,12 +316,10 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except ProtocolError:
         raise
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: not {_JSON}: it is not text in UTF-8.") from error
-    except KeyError as error:
-        raise ProtocolError(f"{path}: not {_JSON}: the key {error} is missing.") from error
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ProtocolError(f"{path}: not {_JSON} ({' '.join(str(error).split())}).") from error
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        known = {UnicodeDecodeError: ": it is not text in UTF-8", KeyError: f": the key {error} is missing"}
+        reason = known.get(type(error), f" ({' '.join(str(error).split())})")
+        raise ProtocolError(f"{path}: not {_JSON}{reason}.") from error
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,35 +5,20 @@ import json
 import math
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import abridged, counted, listed, need
-from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
-from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
+from protocol.comparison.differences import OVER_RUNS, ComparedTable, Difference, scores_by_method, sign_of
+from protocol.comparison.reading import ONE_VALUE, RUN, TEXTS, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
-from protocol.scores.statistics import (
-    CONFIDENCE,
-    CORRECTED,
-    NO_TEST,
-    ONE_DATASET,
-    TWO_RUNS,
-    family,
-    half_width,
-    shared_variance,
-    shown_interval,
-)
+from protocol.scores.statistics import CONFIDENCE, NO_TEST, TWO_RUNS, family, half_width, shown_interval
 from protocol.scores.tables import Table
 
-PACKAGE_DATA = "texts.toml"
-TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
-_OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
 _MOST_NAMED = 3  # methods in a sentence
@@ -212,7 +197,7 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     at = " at each code length" * (len(table.n_tests) > 1)
     caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at}"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
-    sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else _OVER_RUNS for one in of_runs)
+    sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else OVER_RUNS for one in of_runs)
     rows = []
     for one in compared:
         low, high = _limits(metric, one)
@@ -241,8 +226,7 @@ def interval_of(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
-        shared = shared_variance(*(score.fields[size] for size in ("n_queries", "n_database")))
-        half = float(half_width(score.std, score.n_runs, shared=shared))
+        half = float(half_width(score.std, score.n_runs, shared=score.shared))
     elif isinstance(score.values, Values):
         defined = score.values.numbers[~np.isnan(score.values.numbers)]
         half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan

@@ -66,9 +66,7 @@ class Reported(NamedTuple):
         whole, decimals, percent = match.groups("") if match else ("", "", "")
         value = float(f"{whole}.{decimals}") if whole or decimals else math.inf
         if value > 100:
-            raise ProtocolError(
-                f"score must be a number from 0 to 1, or in percent, such as .714 or 71.4%, got {score!r}."
-            )
+            raise ProtocolError(_TEXTS["refused"].format(repr(score)))
         places, text = len(decimals), f"{whole}.{decimals}".removesuffix(".")
         if percent or value > 1:
             places, text, value = places + 2, f"{text} %", round(value / 100, places + 2)
@@ -213,12 +211,9 @@ class Explanation(Printed):
             is_random, parts = self._is_random(way), set(way.variants)
             is_vague = is_random and (has_exact or (self._has_all_digits and self.chance(way) >= _VAGUE))
             simpler = [known for known in matches if set(known.variants) < parts]
-            if is_random:
-                is_covered = any(known.measure == way.measure for known in simpler)
-            else:
-                apart = (np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler)
-                is_covered = any((one < half_units).all() for one in apart)
-            if not (is_vague or is_covered):
+            apart = {known: np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler}
+            covers = (one.measure == way.measure if is_random else (apart[one] < half_units).all() for one in simpler)
+            if not (is_vague or any(covers)):
                 matches.append(way)
                 has_exact |= not is_random
         return matches

@@ -63,8 +63,8 @@ def test_the_message_for_a_pytorch_file_converts_it(case, monkeypatch, name, wri
 
 
 BAD = (
-    "photos: 3 images can't be used: empty.jpg (the file is empty), float32.tif (the image is float32, expected 8 or "
-    "16 bits), still.gif (GIF files are not supported). "
+    "photos: 3 images can't be used: the file is empty (1: empty.jpg); the image is float32, expected 8 or 16 bits (1: "
+    "float32.tif); GIF files are not supported (1: still.gif). "
 )
 CONFIG = Path(__file__).parents[2] / "workflow" / "config" / "image_folder.yaml"
 

@@ -65,33 +65,22 @@ def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
     assert ("protocol audit --query query.txt --train train.txt --database database.txt\n" in out) == (not error)
 
 
-LACKING = "split 'improved': the database has no items of 1 class of the queries (1). Reduce split_sizes, or remove or "
-
-
 @pytest.mark.parametrize("suffix", ["npy", "csv"])
-@pytest.mark.parametrize(
-    ("labels", "bad", "out", "err"),
-    [
-        ([0] * 44 + [1] * 16, None, "arrays: 60 items, 2 classes\n", ""),
-        ([0] * 56 + [1] * 4, None, "arrays: 60 items, 2 classes\n", LACKING),
-        (range(60), None, "arrays: 60 items, 60 classes\n", "labels: every item has a class of its own"),
-        (None, None, "arrays: 60 items, no labels\n", ""),
-        (None, 47, "", "protocol: own.yaml, line 2: features: row 47 has NaN or infinity. Correct or remove the row."),
-    ],
-)
-def test_own_data_are_read(suffix, labels, bad, out, err, here, monkeypatch, capsys):
+@pytest.mark.parametrize("case", CASES["own data"], ids=str)
+def test_own_data_are_read(suffix, case, here, monkeypatch, capsys):
     monkeypatch.setattr("protocol.datasets._dataset._BLOCK_BYTES", 400)
     X = np.random.default_rng(0).normal(size=(60, 20))
-    X[[] if bad is None else bad, 3] = np.nan
+    X[case.get("bad", []), 3] = np.nan
     np.save("x.npy", X)
     np.savetxt("x.csv", X, delimiter=",")
-    options, truth = {"features": f"x.{suffix}"}, "epsilon_ball" if labels is None else "class_label"
-    if labels is not None:
-        np.save("y.npy", np.array(labels))
+    options, truth = {"features": f"x.{suffix}"}, "class_label" if "counts" in case else "epsilon_ball"
+    if "counts" in case:
+        np.save("y.npy", np.repeat(np.arange(len(case["counts"])), case["counts"]))
         options["labels"] = "y.npy"
     own = {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}, "ground_truths": [truth]}
     own |= {"split_sizes": {"query": 5, "train": 20}, "ground_truth_options": {"epsilon_ball": {"n_neighbours": 5}}}
     (here / "own.yaml").write_text(yaml.safe_dump(SMALL | own))
+    out, err = case.get("out", ""), case.get("err", "")
     assert main(["check", "own.yaml"]) == (0 if out else 2)
     printed = capsys.readouterr()
     assert out in printed.out

@@ -1,10 +1,12 @@
 """Paired differences, against scipy and by hand."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 
 from protocol.comparison import compare
@@ -20,7 +22,7 @@ B = A + RNG.normal(-0.02, 0.01, 10)
 C = A + RNG.normal(-0.001, 0.002, 10)
 LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}
 SHARED = shared_variance(100, 1697)  # the sizes of the fixture `experiment`
-OTHERS = [f"other {run}" for run in range(10)]
+UNPAIRED = yaml.safe_load(Path(__file__).with_name("matching.yaml").read_text())["unpaired"]
 OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 
 
@@ -128,39 +130,14 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 
-UNPAIRED = {
-    "code lengths": (
-        [{"values": A - 0.3}, LSH | {"n_bits": 32, "values": A}],
-        [SH | {"values": B - 0.3}, {"hasher": "agh", "n_bits": 32, "values": B}],
-        {},
-        ["agh, gist"],
-        "itq, gist and sh, gist (mAP): lsh, gist, the reference, has other code lengths.",
-    ),
-    "items": (
-        *([{"values": A}, LSH], [SH], {"items": OTHERS}, ["lsh, gist"]),
-        "sh, gist (mAP): no run has the same queries, database and ground truth in both.",
-    ),
-    "no runs": (
-        *([{}], [LSH], {}, []),
-        "lsh, gist (mAP): a/summary.csv has no metrics.csv and no runs.csv next to it.",
-    ),
-    "one run": (
-        *([{"values": A}], [LSH], {"items": ["digest 0", *OTHERS]}, []),
-        "lsh, gist (mAP): fewer than two values per run in common.",
-    ),
-    "undefined": (
-        *([{"mean": None}], [{"hasher": "lsh", "mean": None}], {}, []),
-        "itq, gist and lsh, gist (mAP): no method has a value.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("one", "other", "options", "paired", "reason"), UNPAIRED.values(), ids=list(UNPAIRED))
-def test_methods_that_can_not_be_paired_are_named_with_the_reason(experiment, one, other, options, paired, reason):
-    comparison = compare(experiment("a", *one), experiment("b", *other, **options))
-    assert [row["method"] for row in rows_of(comparison)] == paired
-    assert len(tables_of(comparison)) == bool(paired)
-    assert comparison.sections[-1].text[-1 - bool(paired)] == f"No paired differences for {reason}"
+@pytest.mark.parametrize("case", UNPAIRED, ids=lambda case: case["reason"])
+def test_methods_that_can_not_be_paired_are_named_with_the_reason(experiment, case):
+    arrays = {"A": A, "B": B, "C": C, "A - 0.3": A - 0.3, "B - 0.3": B - 0.3}
+    sides = [[row | {"values": arrays.get(row.get("values"))} for row in case[side]] for side in ("one", "other")]
+    comparison = compare(experiment("a", *sides[0]), experiment("b", *sides[1], items=case.get("items")))
+    assert [row["method"] for row in rows_of(comparison)] == case["paired"]
+    assert len(tables_of(comparison)) == bool(case["paired"])
+    assert comparison.sections[-1].text[-1 - bool(case["paired"])] == f"No paired differences for {case['reason']}"
 
 
 def test_only_the_shared_runs_are_paired(experiment):

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import opened
+from encoded import refuses
 from plainly import rejected_by_steps
 from scipy import stats
 
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import leaderboard
 from protocol.comparison.places import RULE, Places
@@ -71,8 +71,7 @@ def test_methods_with_a_single_run_are_tested_by_groups_of_queries(experiment):
     assert leaderboard(path).to_frame()["place"].tolist() == [1, 2]
     groups.iloc[1] += 0.05
     pd.concat([about, groups], axis=1).to_csv(path.with_name("query_groups.csv"), index=False)
-    with pytest.raises(ProtocolError, match="values per query group have the mean"):
-        leaderboard(path)
+    refuses("values per query group have the mean", leaderboard, path)
 
 
 def slow_places(values):
@@ -185,12 +184,10 @@ def test_metrics_that_are_not_shown_are_named_and_supervision_is_read_from_recor
 
 
 def test_sources_without_map_or_protocol_are_refused(experiment):
-    with pytest.raises(ProtocolError, match="no source has a score of the metric mAP, which determines the places"):
-        leaderboard(experiment("a", {"metric": "nDCG"}))
-    with pytest.raises(
-        ProtocolError, match=r"old/summary.csv does not record relevance, .* assume=\['relevance=VALUE'"
-    ):
-        leaderboard(experiment("old", old=True))
+    message = "no source has a score of the metric mAP, which determines the places"
+    refuses(message, leaderboard, experiment("a", {"metric": "nDCG"}))
+    message = r"old/summary.csv does not record relevance, .* assume=\['relevance=VALUE'"
+    refuses(message, leaderboard, experiment("old", old=True))
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_the_record_verifies_from_any_working_directory(folder, capsys):
     assert f"holds        values: {', '.join(record['metrics'])}\n" in out
     assert "holds        list of query: query.txt\n" in out
     assert "not checked  split: not audited; `protocol audit` audits its lists\n" in out
-    assert "not checked  name, dataset, split: names that only the record states\n" in out
+    assert "not checked  name, dataset, split, ground_truth: names that only the record states\n" in out
     assert out.startswith("../copy/record.json: verified: 4 values recomputed; 2 lines below not checked.\n")
     assert json.loads(Path("checks.json").read_text())["verified"]
 
