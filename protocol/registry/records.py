@@ -87,14 +87,14 @@ class Record:
             If there is no such table.
         """
         name = plugin.__module__.rpartition(".")[2]
-        if name not in (tables := _tables(cls.package)):
+        if name not in (declared := tables(cls.package)):
             raise ProtocolError(f"{cls.kind} {name!r}: protocol/{cls.package}/{_TABLES} has no table {name!r}.")
-        return cls(**tables[name])(plugin)
+        return cls(**declared[name])(plugin)
 
     @property
     def table(self) -> dict[str, Any]:
-        """The table of `declared`; {} if there is none."""
-        return _tables(self.package).get(self.module.rpartition(".")[2], {})
+        """The table in ``records.toml``; {} if there is none."""
+        return tables(self.package).get(self.name, {})
 
     def describing(self, plugin: Any) -> Self:
         """Return a copy of the record that belongs to a plug-in; nothing is registered."""
@@ -196,6 +196,12 @@ class SplitRecord(Record, kind="split"):
 
     summary: str = field()
     deviations: str = ""
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The table in ``records.toml``, with that of its base; {} if there is none."""
+        own = super().table
+        return own | {"base": RECORDS["split"][own["base"]].table} if "base" in own else own
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -305,14 +311,14 @@ class MetricRecord(Record, kind="metric"):
 
 
 @functools.cache
-def _tables(package: str) -> dict[str, dict[str, Any]]:
+def tables(package: str) -> dict[str, dict[str, Any]]:
     """Return the records of a package by name, with the texts of its table ``common`` in place of their names."""
     path = Path(__file__).parents[1] / package / _TABLES
-    tables = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
-    texts = tables.pop("common", {})
+    by_name = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    texts = by_name.pop("common", {})
     return {
         name: {fact: text.format(**texts) if isinstance(text, str) else text for fact, text in facts.items()}
-        for name, facts in tables.items()
+        for name, facts in by_name.items()
     }
 
 

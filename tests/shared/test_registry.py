@@ -21,8 +21,8 @@ def test_every_plug_in_has_a_summary_and_a_source_and_a_kind_may_be_in_the_plura
     if kind in ("dataset", "hasher", "feature", "ground_truth"):
         printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
         assert len({*filter(None, printed)}) == len(printed)
-    if kind in ("feature", "hasher", "quantiser"):
-        assert registry.records._tables(registry.REGISTRIES[kind].package).keys() <= set(registry.names(kind))
+    if kind in ("feature", "hasher", "quantiser", "split"):
+        assert registry.records.tables(registry.REGISTRIES[kind].package).keys() <= set(registry.names(kind))
 
 
 @pytest.mark.parametrize("kind", ["hasherss", None])

@@ -60,8 +60,8 @@ def test_what_is_run_again_after_an_edit(ran):
     assert ran.jobs("metrics") == SCORED
     append(package / "hashers" / "itq.py", "edited = 1\n")
     assert ran.jobs("counts") == {"model": 2, "count": 1, "counts": 1}
-    split = package / "splits" / "improved.py"
-    split.write_text(split.read_text().replace("may_overlap={}", 'may_overlap={"database": ("train",)}'))
+    splits = package / "splits" / "records.toml"
+    splits.write_text(splits.read_text().replace("may_overlap = {}", 'may_overlap = {database = ["train"]}', 1))
     assert ran.jobs("ground_truths") == {"split": 2, "ground_truth": 2, "ground_truths": 1}
 
 
