@@ -216,8 +216,9 @@ def _check_columns(path: Path, names: list[str], rows: list[list[str]], has_ids:
     by_name = zip(names, is_other, are_fractions[has_ids:], strict=False)
     odd = [name for name, other, has_fractions in by_name if other and not has_fractions]
     if odd and 2 * n_numbered > len(names) > 2:
+        is_id = f"; name {odd[0][:60]} id if it has ids" * (not has_ids and odd[0] == names[0])
         what = f"{', '.join(odd)[:60]} among {stem}0, {stem}1, ... may be other columns, or numbers like them"
-        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on.")
+        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on{is_id}.")
 
 
 def _counts(fields: Sequence[str]) -> bool:
@@ -253,6 +254,10 @@ def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
     if is_numbered is None:
         hint = "Delete it if it is a header, or write +0 for 0 in it if it is a row."
         raise ProtocolError(f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. {hint}")
+    is_word = not is_numbered and first[0] not in _MISSING and not text.is_number(first[0])
+    if is_word and text.is_numbered(["id", *first[1:]], rest) and all(text.is_number(row[0]) for row in rest):
+        hint = "Name the column id if it has ids, or delete the line if it is a feature"
+        raise ProtocolError(f"{path}: the first line begins with {first[0][:60]!r}, above numbers. {hint}.")
     are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
     return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
