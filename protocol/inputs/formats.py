@@ -12,6 +12,7 @@ Numbers of both are little-endian.
 """
 
 import contextlib
+import csv
 import re
 import shlex
 import textwrap
@@ -39,6 +40,7 @@ BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".
 _MOST_KEYS, _FEWEST = 20, 3
 _MISSING = {"na", "n/a", "null", "none"}
 _DECIMAL_COMMA = re.compile(r"(?:^[+-]?\d+,\d+(?=[;\t])|[;\t]\s*[+-]?\d+,\d+)(?:[eE][+-]?\d+)?\s*(?:[;\t]|$)")
+_QUOTED = re.compile(r'"[^"]*"')
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES, _BLOCK_BYTES = 8, 8, 16 << 20
@@ -119,7 +121,33 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
 
 def _mark(line: str) -> str | None:
     """Return what separates the fields of a line; None for blanks."""
-    return next((mark for mark in ",;" if mark in line), None)
+    unquoted = _QUOTED.sub("", line)
+    return next((mark for mark in ",;" if mark in unquoted), None)
+
+
+def _split(path: Path, lines: Sequence[str], mark: str | None, n_ids: int = -1) -> Iterator[list[str]]:
+    """Yield the fields of each line, which may contain the mark in quotes; all after the first `n_ids` as one text.
+
+    Raises
+    ------
+    ProtocolError
+        If a quote is not closed, or a field in quotes after the first `n_ids` contains the mark.
+    """
+    if not any('"' in line for line in lines):
+        yield from (line.split(mark, n_ids) for line in lines)
+        return
+    mark = mark or ("\t" if "\t" in lines[-1] else " ")
+    for line in lines:
+        try:
+            row = next(csv.reader([line.rstrip()], delimiter=mark, skipinitialspace=True, strict=True))
+        except csv.Error as error:
+            raise ProtocolError(
+                f"{path}: the quotes of the line {line[:60].strip()!r} do not match ({error})."
+            ) from error
+        if n_ids >= 0 and any(mark in field for field in row[n_ids:]):
+            hint = f"a number in quotes contains {mark!r}. Write a point for a decimal comma"
+            raise ProtocolError(f"{path}: in the line {line[:60].strip()!r}, {hint}.")
+        yield row if n_ids < 0 else [*row[:n_ids], *filter(None, [mark.join(row[n_ids:])])]
 
 
 def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
@@ -141,21 +169,24 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
         how = f"{command} < {shlex.quote(str(path))} > {shlex.quote(to)}"
         raise ProtocolError(f"{path}: decimal commas. Write points and separate the fields by commas: {how}")
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
-    names = [name.strip(' "').lower() for name in line.split(mark)]
-    rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
+    first, *rest = _split(path, [line, *lines[1 : 1 + text.EXAMINED]], mark)
+    names = [name.strip().lower() for name in first]
     are_names = _are_names(path, names, rest)
     has_ids = are_names and (names[0] in {"", *text.ID_COLUMNS} or (text.is_id_name(names[0]) and _are_ids(rest)))
     words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
     labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
-    if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
+    if labels or (0 < len(words - {*range(has_ids)}) < len(rest[0]) - has_ids):
+        if uneven := [row for row in rest if len(row) != len(names)]:
+            what = f"{','.join(uneven[0])[:60].strip()!r} has {len(uneven[0])} fields, but the first line {len(names)}"
+            raise ProtocolError(f"{path}: the line {what}. Put an id that contains the separator in quotes.")
         raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
     _check_columns(path, names[has_ids:] if are_names else [], rest if are_names else [names, *rest], has_ids)
     if not are_names:
         return lines, []
-    rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
+    rows = [*_split(path, lines[1:], mark, int(has_ids))]
     if min(map(len, rows)) <= has_ids:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
-    ids = [text.without_dot(text.unsafe(row[0].strip(' "'))) for row in rows] if has_ids else []
+    ids = [text.without_dot(text.unsafe(row[0].strip())) for row in rows] if has_ids else []
     ids = [] if not names[0] and ids == [*map(str, range(len(ids)))] else ids
     text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", " with ids" * bool(ids), line[:60])
     return [row[-1] for row in rows], ids
@@ -185,8 +216,9 @@ def _check_columns(path: Path, names: list[str], rows: list[list[str]], has_ids:
     by_name = zip(names, is_other, are_fractions[has_ids:], strict=False)
     odd = [name for name, other, has_fractions in by_name if other and not has_fractions]
     if odd and 2 * n_numbered > len(names) > 2:
+        is_id = f"; name {odd[0][:60]} id if it has ids" * (not has_ids and odd[0] == names[0])
         what = f"{', '.join(odd)[:60]} among {stem}0, {stem}1, ... may be other columns, or numbers like them"
-        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on.")
+        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on{is_id}.")
 
 
 def _counts(fields: Sequence[str]) -> bool:
@@ -198,17 +230,19 @@ def _counts(fields: Sequence[str]) -> bool:
 
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
-    numbers, named = [name for n, name in enumerate(names) if n not in columns], [n for n in columns if names[n]]
+    numbers = [name for n, name in enumerate(names) if n not in columns]
+    named = [n for n in columns if names[n]] or columns
     read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
     read += ", sep=None, engine='python'" * (path.suffix != ".csv")
-    saved, without = "index=False", any(map(text.is_number, numbers)) and numbers[0] != "0"
+    saved, without = "index=False", any(map(text.is_number, numbers)) and numbers != [*map(str, range(len(numbers)))]
     if without:  # a header
         read, saved = f"{read}, header=None", f"{saved}, header=False"
     vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
     are_unique = len({row[named[0]] for row in rest}) == len(rest)
     options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
+    shown = ", ".join(names[n] or f"column {n + 1}" for n in named)
     return (
-        f"{path}: ids or labels ({', '.join(names[n] for n in named)}) are next to numbers. Divide it: python -c "
+        f"{path}: ids or labels ({shown}) are next to numbers. Divide it: python -c "
         f"\"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
         f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})\", and name {vectors} instead; for init, "
         f"--features {vectors} {' '.join(options)}."
@@ -220,6 +254,10 @@ def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
     if is_numbered is None:
         hint = "Delete it if it is a header, or write +0 for 0 in it if it is a row."
         raise ProtocolError(f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. {hint}")
+    is_word = not is_numbered and first[0] not in _MISSING and not text.is_number(first[0])
+    if is_word and text.is_numbered(["id", *first[1:]], rest) and all(text.is_number(row[0]) for row in rest):
+        hint = "Name the column id if it has ids, or delete the line if it is a feature"
+        raise ProtocolError(f"{path}: the first line begins with {first[0][:60]!r}, above numbers. {hint}.")
     are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
     return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
