@@ -64,6 +64,8 @@ class Listing:
         The names of the columns, if the list names the classes of its items.
     column : str
         The only column of labels, as ``F.csv:COLUMN``, if a file has a header.
+    id_column : str
+        The name of the column of ids, if a file has a header above them.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Listing:
     form: str
     classes: tuple[str, ...] = ()
     column: str = ""
+    id_column: str = ""
 
     def __len__(self) -> int:
         array = self.labels if self.ids is None else self.ids
@@ -222,8 +225,12 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
     path = path_of(table.name)
     column = f"{path}:{used[0]}" if len(used) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
-    ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}", classes, column)
+    if table.ids is None:
+        return Listing(table.name, None, labels, f"{words}{header}", classes, column)
+    ids = np.array([*map(without_dot, table.ids)], dtype=np.str_)
+    are_named = len(table.header) == 1 + len(table.unused) + len(table.rows[0])
+    id_column = table.header[table.id_column].strip() if are_named else ""
+    return Listing(table.name, ids, labels, f"{words}{header}", classes, column, id_column)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
