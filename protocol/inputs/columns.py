@@ -1,8 +1,9 @@
 """Which column of a text has the codes of items as strings, and which their ids."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from protocol.checks import ProtocolError
@@ -26,6 +27,8 @@ class Columns(NamedTuple):
     """Empty if no column has ids."""
     description: str = ""
     """Which columns have the codes and ids, and which are not read."""
+    others: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """The columns next to those of codes and ids, by their names in quotes; empty if there are no codes."""
 
 
 def read_columns(path: Path, column: str | None = None) -> Columns:
@@ -59,11 +62,11 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
             spelling = f"Write {path}:{names[first]} or {path}:{names[second]}"
         raise ProtocolError(f"{path}: {problem}. {spelling}.")
     ids = _id_columns(columns, names, of_codes)[:1]
-    others = [shown[at] for at in range(len(columns)) if at not in (*of_codes, *ids)]
+    others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
     said = [f"{what} in {shown[at]}" for what, ats in (("codes", of_codes), ("ids", ids)) for at in ats]
     said += [f"not read: {', '.join(others)[:60]}"] * bool(others)
     codes, ids_of_items = ([cell for at in ats for cell in columns[at]] for ats in (of_codes, ids))
-    return Columns(codes, ids_of_items, "; ".join(said))
+    return Columns(codes, ids_of_items, "; ".join(said), others if codes else {})
 
 
 def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:

@@ -27,7 +27,8 @@ _FILE = re.compile(rf"[/\\]|{EXTENSION}$")
 _ENDS_AS_FILE = re.compile(rf"{EXTENSION}\s*$")
 _END_OF_ID = re.compile(rf"{EXTENSION}(?!\S)|\S\s+[01]\s*$")
 _LABELS_AFTER_MARKS = re.compile(r"\S+[,;][01]")
-_WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
+WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
+"""Words that may be a header."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADER = ("id", "partition")  # those that this package writes
 _NESTED = frozenset([list, tuple, set, frozenset])
@@ -232,7 +233,7 @@ def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> boo
     first, rest = rows[0], rows[1:]
     name = next(filter(None, map(str.strip, first)), "").lower()  # the first name is empty above the index of pandas
     is_numbered = text.is_numbered(first, rest)
-    if is_numbered is False and not _WORD.fullmatch(name):
+    if is_numbered is False and not WORD.fullmatch(name):
         return False
     if name in LABEL_COLUMNS and len(first) == 1 and rest and not _LETTER.search("".join(chain(*rest))):
         return True

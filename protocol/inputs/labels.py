@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, path_of
-from protocol.inputs.columns import read_columns
+from protocol.inputs.columns import Columns, read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, check_distinct, is_running, read_listings
@@ -100,13 +100,33 @@ def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing
         return listing
     code_file = codes.get("file", "")
     if path_of(code_file).suffix.lower() in TEXT:
-        ids = read_columns(*path_and_key(code_file)).ids
+        column, ids = _column_of_ids(read_columns(*path_and_key(code_file)), listing, code_file)
         if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
-            INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
+            INPUTS.info("%s: its rows are put in the order of %s, by %s", listing.name, code_file, column)
             return _in_order(listing, np.array(ids))
     remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"
     check_order(listing.name, listing.ids, "codes", remedy)
     return listing
+
+
+def _column_of_ids(columns: Columns, listing: Listing, file: Any) -> tuple[str, Sequence[str]]:
+    """Return the name and ids of the column of a file of codes that has the name or all ids of the labels' ids.
+
+    Raises
+    ------
+    ProtocolError
+        If several columns have all ids, in different orders, and none has the name.
+    """
+    if (name := repr(listing.id_column)) in columns.others:
+        return name, columns.others[name]
+    listed = sorted(map(str, listing.items.tolist()))
+    equal = {name: ids for name, ids in columns.others.items() if sorted(ids) == listed}
+    if sorted(columns.ids) == listed or not equal:
+        return "id", columns.ids
+    if len(set(map(tuple, equal.values()))) > 1:
+        problem = f"{' and '.join(equal)} both have the ids of {listing.name}, in different orders"
+        raise ProtocolError(f"{file}: {problem}. Remove one, or call its header like that of the labels' ids.")
+    return next(iter(equal.items()))
 
 
 def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any
 
@@ -64,6 +64,8 @@ class Listing:
         The names of the columns, if the list names the classes of its items.
     column : str
         The only column of labels, as ``F.csv:COLUMN``, if a file has a header.
+    id_column : str
+        The name of the column of ids, if a file has a header above them.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Listing:
     form: str
     classes: tuple[str, ...] = ()
     column: str = ""
+    id_column: str = ""
 
     def __len__(self) -> int:
         array = self.labels if self.ids is None else self.ids
@@ -131,7 +134,8 @@ def read_listings(
     contents, n_items = dict[str, Table | NDArray](), sizes or {}
     for role, values in sources.items():
         contents[role] = read_source(values, named(values, role), form=form, n_items=n_items.get(role))
-    listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
+    tables = {role: content for role, content in contents.items() if isinstance(content, Table)}
+    listings = _of_tables(tables, has_ids, n_items)
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
@@ -189,7 +193,7 @@ def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     return Listing(name, items_from(items, name), None, "row numbers")
 
 
-def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
+def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
@@ -199,7 +203,8 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
-    form, arrays, classes = _labels(list(labelled.values())) if labelled else ("", [], ())
+    sizes = list(map(n_items.get, labelled))
+    form, arrays, classes = _labels(list(labelled.values()), sizes) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     forms = dict.fromkeys(labelled, form)
     return {role: _listing(part, forms.get(role, ""), by_role.get(role), classes) for role, part in parts.items()}
@@ -222,8 +227,12 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
     path = path_of(table.name)
     column = f"{path}:{used[0]}" if len(used) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
-    ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}", classes, column)
+    if table.ids is None:
+        return Listing(table.name, None, labels, f"{words}{header}", classes, column)
+    ids = np.array([*map(without_dot, table.ids)], dtype=np.str_)
+    are_named = len(table.header) == 1 + len(table.unused) + len(table.rows[0])
+    id_column = table.header[table.id_column].strip() if are_named else ""
+    return Listing(table.name, ids, labels, f"{words}{header}", classes, column, id_column)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
@@ -360,19 +369,44 @@ def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
 # Labels
 
 
-def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
+def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return the form of labels in words, the labels of each table, and the names of their columns."""
     mark, words = _divided(tables)
     forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
         raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
     form = forms.pop() if forms else _form(tables, mark, words)
+    _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
     for marker in sorted(word for word in every if word.lower() in _EMPTY):
         INPUTS.info("%s: %r is read as a class like any other", " and ".join(table.name for table in tables), marker)
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)
+
+
+def _check_first_lines(
+    tables: Sequence[Table], words: Sequence[Fields], sizes: Sequence[int | None], form: str
+) -> None:
+    """Raise ProtocolError if a first line may be a header: words of no other line, though other labels occur again.
+
+    In a file with as many lines as items, such a line is the only item of its class, or a label is missing.
+    """
+    pairs, may_be = list(zip(tables, words, strict=True)), [False] * len(tables)
+    for at, (table, rows) in enumerate(pairs):
+        is_known = table.header or table.is_python or table.form or len(rows) != sizes[at]
+        may_be[at] = not is_known and all(map(fields.WORD.fullmatch, [" ".join(rows[0]), *(table.ids or ())[:1]]))
+    labels = {table.name: rows[first:] for (table, rows), first in zip(pairs, may_be, strict=True)}  # a file once
+    others = list(map(frozenset, chain.from_iterable(labels.values())))
+    are_classes, occur = len(set(others)) < len(others), set(chain.from_iterable(others))
+    for table, rows in compress(pairs, may_be):
+        if are_classes and occur.isdisjoint(rows[0]):
+            first, start = " ".join(rows[0]), "" if table.ids is None else "id-"
+            written = "classes" if not start and form in first.split() else f"{start}{form}"  # no column `class`
+            below = f"{counted(len(rows) - 1, 'label')} below what may be a header ({first[:80]})"
+            problem = f"{below}, or {counted(len(rows), 'label')} with a class of one item"
+            hint = f"Add the missing label, or write {table.name}:{written} if no line is a header."
+            raise ProtocolError(f"{table.name}: {problem}. {hint}")
 
 
 def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fields]]:

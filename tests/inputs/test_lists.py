@@ -112,6 +112,28 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
+OF_CODES = {
+    "the same ids": ("sku,y", "place,code\n30,01\n10,11\n20,10\n", [1, 0, 0]),
+    "hexadecimal ids, no header": ("sku,y", "30,01\n1f,11\n2e,10\n", [1, 0, 0]),
+    "the same name, other ids as well": ("image,y", "id,image,code\n0,30,01\n1,10,11\n", [1, 0]),
+    "other names and ids": ("sku,y", "place,code\n30,01\n10,11\n21,10\n", [0, 0, 1]),
+    "no name above the ids": ("y", "code,y\n01,30\n11,10\n10,40\n", [0, 0, 1]),
+    "two orders": ("sku,y", "a,b,code\n30,10,01\n10,20,11\n20,30,10\n", "^c.csv: 'a' and 'b' both have the ids of y"),
+}
+
+
+@pytest.mark.parametrize(("header", "codes", "expected"), OF_CODES.values(), ids=OF_CODES)
+def test_the_ids_next_to_codes_need_no_known_name(here, header, codes, expected):
+    ids = ("1f", "2e", "30") if "1f" in codes else ("10", "20", "30")
+    Path("y.csv").write_text("\n".join([header, *map(",".join, zip(ids, ("fox", "fox", "owl"), strict=True))]))
+    Path("c.csv").write_text(codes)
+    files = {"query_codes": {"file": "c.csv"}}
+    if isinstance(expected, str):
+        refuses(expected, label_pair, "y.csv", CLASSES, 3, 3, files)
+        return
+    assert label_pair("y.csv", CLASSES, len(expected), 3, files)[0].tolist() == expected
+
+
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na,owl\nb,fox\n")
     with pytest.raises(
