@@ -192,7 +192,7 @@ def build_dag(build=workflow._build_dag):
     try:
         build()
     except MissingRuleException as error:
-        name = re.search("No rule to produce (.*?)(?: \\(|$)", str(error))[1]
+        name = re.search("to produce (.*?)(?: \\(|$)", str(error))[1]
         if "/" not in name:  # a stage, and no file
             meant = close(name, [rule.name for rule in workflow.rules if not rule.has_wildcards()])
             hint = "".join(f"Did you mean {stage}? " for stage in meant)
