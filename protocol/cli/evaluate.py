@@ -65,8 +65,9 @@ def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | N
     """Return the ground truth; None if it is labels."""
     vectors, relevant = nearest(arguments), relevance(arguments)
     labels = [arguments.query_labels, arguments.database_labels]
-    if vectors is not None and not any((arguments.query_codes, arguments.database_codes, *labels)):
-        raise ProtocolError("--query-codes is missing. `protocol recall` computes codes from vectors.")
+    if vectors is not None and not any((arguments.query_codes, arguments.database_codes)):
+        hint = "--query-codes F --database-codes F --ranking cosine scores the vectors themselves."
+        raise ProtocolError(f"--query-codes is missing. `protocol recall` computes codes from vectors; {hint}")
     if not any((vectors, relevant, *labels)):
         sources = "--query-labels and --database-labels, --relevance, or --query-vectors and --database-vectors"
         raise ProtocolError(f"No ground truth: pass {sources}.")
@@ -113,8 +114,8 @@ def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
     database = Codes(arguments.database_codes, *encoding)
-    if arguments.ranking == "asymmetric":
-        return Outputs(arguments.query_codes), database
+    if arguments.ranking != "hamming":
+        return Outputs(arguments.query_codes, arguments.ranking), database
     return Codes(arguments.query_codes, *encoding), database
 
 

@@ -22,6 +22,7 @@ from protocol.shipped import PROJECT
 
 # Two names, a metric and an extension fit in the 255 bytes of a file name.
 _NAME = re.compile("[a-z0-9][a-z0-9_]{0,79}")
+_LEVELS = 50  # of lists and mappings in each other; any configuration has fewer
 _UNCLOSED = {
     "while parsing a flow sequence": "the list that begins here has no ] at its end, or lacks a comma",
     "while parsing a flow mapping": "the mapping that begins here has no } at its end, or lacks a comma",
@@ -258,7 +259,8 @@ def read(path: str | Path) -> dict[str, Any]:
 def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+        value = yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+        _check_depth(value)
     except RecursionError as error:
         raise ProtocolError(f"{where}: nested too deeply.") from error
     except Exception as error:  # PyYAML raises almost any for a value that does not fit its tag
@@ -269,3 +271,14 @@ def parse(text: str, where: str) -> Any:
             problem = "the line is indented with a tab; use blanks"
         line = f", line {mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    """Raise RecursionError if lists and mappings are nested in more than `_LEVELS` levels, or contain themselves."""
+    of_level = [value]
+    for _ in range(_LEVELS):
+        inner = [one.values() if isinstance(one, dict) else one for one in of_level if isinstance(one, dict | list)]
+        of_level = list({id(item): item for items in inner for item in items}.values())
+    if of_level:
+        raise RecursionError

@@ -8,7 +8,7 @@ query's output from the threshold. If all outputs have the same magnitude, such 
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ _SIGN_BYTES = 64 << 20
 """Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
 _EXACT_BITS = 52
 """float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
-_Row = tuple[Integers, Integers, InOrder]
+Row = tuple[Integers, Integers, InOrder]
 
 
 def asymmetric_counts(
@@ -118,27 +118,40 @@ def asymmetric_counts(
     words = codes.words(database_codes)
     _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
     distinct, bucket_sizes = database_codes[first], None if leave_one_out else np.sort(sizes)[::-1]
-    groups = functools.partial(_groups, number.reshape(-1), relevance, index_order, leave_one_out)
-    block_size = max(1, _BLOCK_BYTES // (8 * len(database_codes) * (2 + relevance.levels.size)))
+    groups = functools.partial(groups_of, number.reshape(-1), relevance, index_order, leave_one_out)
     n_signs = max(1, _SIGN_BYTES // (8 * n_bits))
 
     @functools.lru_cache(maxsize=1)  # those of few codes are computed once
     def signs(start: int) -> Floats:
         return np.where(codes.unpack(distinct[start : start + n_signs], n_bits), 1.0, -1.0)
 
-    def keys_of(outputs: NDArray[np.floating]) -> Floats:
-        """Return the scores of the distinct codes, (n_outputs, n_codes), negative and times a power of two."""
-        values, keys = -_as_integers(outputs), np.empty((len(outputs), len(distinct)))
+    def keys_of(rows: slice) -> Floats:
+        """Return the scores of the distinct codes, (n_rows, n_codes), negative and times a power of two."""
+        values = -_as_integers(query_outputs[rows])
+        keys = np.empty((len(values), len(distinct)))
         for start in range(0, len(distinct), n_signs):
             np.matmul(values, signs(start).T, out=keys[:, start : start + n_signs])
         return keys
 
+    for rows in rows_in_blocks(keys_of, groups, len(query_outputs), len(database_codes), relevance, threads):
+        yield padded(rows, relevance.levels, bucket_sizes, index_order)
+        progress(len(rows))
+
+
+def rows_in_blocks(
+    keys_of: Callable[[slice], Iterable[Floats]],
+    groups: Callable[[int, Floats], Row],
+    n_queries: int,
+    n_items: int,
+    relevance: Relevance,
+    threads: int,
+) -> Iterator[list[Row]]:
+    """Yield the groups of consecutive queries, as many as fit into `_BLOCK_BYTES`, from their keys."""
+    block_size = max(1, _BLOCK_BYTES // (8 * n_items * (2 + relevance.levels.size)))
     with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, len(query_outputs), block_size):
-            keys = keys_of(query_outputs[start : start + block_size])
-            rows = list(pool.map(groups, itertools.count(start), keys))
-            yield _padded(rows, relevance.levels, bucket_sizes, index_order)
-            progress(len(keys))
+        for start in range(0, n_queries, block_size):
+            keys = keys_of(slice(start, start + block_size))
+            yield list(pool.map(groups, itertools.count(start), keys))
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> Floats:
@@ -148,9 +161,9 @@ def _as_integers(outputs: NDArray[np.floating]) -> Floats:
     return np.rint(np.ldexp(values, _EXACT_BITS - exponents - (values.shape[1] - 1).bit_length()))
 
 
-def _groups(
+def groups_of(
     code_of_item: Integers, relevance: Relevance, index_order: bool, leave_one_out: bool, query: int, keys: Floats
-) -> _Row:
+) -> Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
     Also return the rows with ties in database order, which are 0 if they are not requested. `keys` are those of the
@@ -191,17 +204,17 @@ def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integer
     return ranks[positions]
 
 
-def _padded(rows: list[_Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
+def padded(rows: list[Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
     """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)
 
-    def padded(arrays: Sequence[NDArray]) -> NDArray:
+    def widened(arrays: Sequence[NDArray]) -> NDArray:
         sides = ([(0, 0)] * (array.ndim - 1) + [(0, n_groups - array.shape[-1])] for array in arrays)
         return np.array(list(map(np.pad, arrays, sides)))
 
     retrieved, at_level, in_order = zip(*rows, strict=True)
-    counts = HammingCounts(padded(retrieved), padded(at_level), levels, bucket_sizes)
+    counts = HammingCounts(widened(retrieved), widened(at_level), levels, bucket_sizes)
     if not index_order:
         return counts
     precisions, top, discounts = zip(*in_order, strict=True)
-    return replace(counts, **InOrder(padded(precisions), np.array(top), np.array(discounts))._asdict())
+    return replace(counts, **InOrder(widened(precisions), np.array(top), np.array(discounts))._asdict())

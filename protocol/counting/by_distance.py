@@ -1,14 +1,17 @@
 """Counts of the exact ranking by a distance of real-valued vectors, such as those that quantised items stand for."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting.counts import HammingCounts, Integers
+from protocol.counting.asymmetric import groups_of, padded, rows_in_blocks
+from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.counting.leave_one_out import check_same_number
 from protocol.parallel import Step, in_order, unreported, workers
-from protocol.truth import TILE, Distance, Keys, check_rows
-from protocol.truth.relevance import Relevance
+from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
+from protocol.truth.relevance import Relevance, check_relevance
 
 _QUERIES = 4096
 """Queries counted in one pass over the database."""
@@ -82,6 +85,58 @@ def count_by_distance(
     retrieved = joined([part for part, _ in parts])
     by_name = {name: joined([relevant[name] for _, relevant in parts])[:, None] for name in relevances}
     return {name: HammingCounts(retrieved, at_level, level) for name, at_level in by_name.items()}
+
+
+def distance_counts(
+    query: NDArray,
+    database: NDArray,
+    distance: Distance,
+    relevance: Relevance,
+    *,
+    index_order: bool = False,
+    leave_one_out: bool = False,
+    threads: int = 1,
+    progress: Step = unreported,
+) -> Iterator[HammingCounts]:
+    """Yield the counts of the ranking of vectors by a distance: for relevance of any levels, from all distances.
+
+    Parameters
+    ----------
+    query : (n_queries, d) numbers
+    database : (n_database, d) numbers
+    distance : {"euclidean", "cosine", "dot"}
+        Items are tied where the distances by the formulas of `nearest` are equal in float64.
+    relevance, index_order, leave_one_out, threads, progress
+        As for `asymmetric_counts`, which yields counts of the same kind.
+
+    Raises
+    ------
+    ProtocolError
+        If a vector is not finite or, for the cosine, zero; or as `asymmetric_counts` does.
+
+    Examples
+    --------
+    >>> from protocol.truth.relevance import LabelRelevance
+    >>> line = np.array([[0.0], [1], [-1], [3]])
+    >>> counts, = distance_counts(line[:1], line, "euclidean", LabelRelevance([5], [6, 5, 6, 6]))
+    >>> counts.retrieved, counts.relevant
+    (array([[1, 2, 1]]), array([[0, 1, 0]]))
+    """
+    for side, vectors in (("query", query), ("database", database)):
+        check_rows(vectors, side, unit=distance == "cosine")
+    check_relevance(relevance, len(query), len(database), distance)
+    if leave_one_out:
+        check_same_number(len(query), len(database))
+    items = np.arange(len(database))
+
+    def keys_of(rows: slice) -> Iterator[Floats]:
+        for row in range(len(query))[rows]:
+            yield pair_distances(query, database, np.full_like(items, row), items, distance=distance, threads=threads)
+
+    groups = functools.partial(groups_of, items, relevance, index_order, leave_one_out)
+    for rows in rows_in_blocks(keys_of, groups, len(query), len(database), relevance, threads):
+        yield padded(rows, relevance.levels, None, index_order)
+        progress(len(rows))
 
 
 class _Block:

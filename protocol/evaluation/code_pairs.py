@@ -21,6 +21,8 @@ from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT, below_header
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
+from protocol.scores.metadata import RANKINGS
+from protocol.truth import DISTANCES
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
@@ -81,26 +83,42 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Real-valued outputs of the queries that are not binarised; they select the asymmetric ranking.
+    """Real-valued outputs of the queries that are not binarised.
 
-    The database is ordered by the inner product of each query's values with the database codes as -1 and +1, see
-    `protocol.counting.asymmetric`. If the database is binarised, its thresholds are also subtracted from the queries'
-    values, so that their signs agree with the bits of the queries' codes.
+    In the asymmetric ranking, the database is ordered by the inner product of each query's values with the database
+    codes as -1 and +1, see `protocol.counting.asymmetric`. If the database is binarised, its thresholds are also
+    subtracted from the queries' values, so that their signs agree with the bits of the queries' codes. In the other
+    rankings, the database is real-valued as well: what the vectors score before they become codes.
 
     Parameters
     ----------
     values : array_like, str or Path
         Real values (n_queries, n_bits).
+    ranking : {"asymmetric", "cosine", "euclidean", "dot"}, default="asymmetric"
+        The distances are those of `protocol.truth.nearest`.
+
+    Raises
+    ------
+    ProtocolError
+        If the ranking is another one.
     """
 
     values: Any
+    ranking: str = "asymmetric"
+
+    def __post_init__(self) -> None:
+        checks.one_of(self.ranking, RANKINGS[1:], "ranking")
 
 
 class CodePair(NamedTuple):
-    """Packed codes of queries and database, and the code length; or real-valued outputs instead of the query codes."""
+    """Packed codes of queries and database, and the code length.
+
+    There may be real-valued outputs instead of the query codes, or vectors instead of both; the code length of vectors
+    is the number of bits in which they are stored.
+    """
 
     query: NDArray[Any]
-    database: NDArray[np.uint8]
+    database: NDArray[Any]
     n_bits: int
     ranking: str = "hamming"
     """One of `protocol.scores.metadata.RANKINGS`."""
@@ -115,7 +133,7 @@ class CodePair(NamedTuple):
         return len(self.query), len(self.database)
 
     def binary(self) -> "CodePair":
-        """Return the pair; raise ProtocolError if it has real-valued outputs in place of the query codes."""
+        """Return the pair; raise ProtocolError if it has real values in place of codes."""
         if self.ranking != "hamming":
             raise ProtocolError("The queries need binary codes, not real-valued outputs.")
         return self
@@ -153,14 +171,23 @@ def read_codes(query: Any, database: Any) -> CodePair:
     >>> read_codes([[0.3, 0.1]], items).query, read_codes(Outputs([[0.3, 0.1]]), items).query
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
-    sides, is_asymmetric = _encoded(query, database), isinstance(query, Outputs)
+    sides, ranking = _encoded(query, database), query.ranking if isinstance(query, Outputs) else "hamming"
+    is_asymmetric, of_vectors = ranking == "asymmetric", ranking in DISTANCES
     by_role = zip(("query_codes", "database_codes"), sides, strict=True)
     files = {role: {"file": str(side.values), **side.encoding} for role, side in by_role if is_file(side.values)}
     binarize = sides[1].binarize
-    outputs, n_bits = _read(sides[0], _ROLES[0], is_real=is_asymmetric or binarize is not None)
-    items, database_bits = _read(sides[1], _ROLES[1], is_real=binarize is not None)
+    if of_vectors and (binarize or sides[1].n_bits):
+        raise ProtocolError(f"binarize and n_bits are of codes, but the ranking {ranking!r} is of real-valued vectors.")
+    outputs, n_bits = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
+    items, database_bits = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
     if database_bits != n_bits:
-        raise ProtocolError(_of_other_length(sides, (len(outputs), len(items)), (n_bits, database_bits)))
+        raise ProtocolError(
+            _of_other_length(
+                sides, (len(outputs), len(items)), (n_bits, database_bits), "value" if of_vectors else "bit"
+            )
+        )
+    if of_vectors:
+        return CodePair(outputs, items, 8 * items.itemsize * n_bits, ranking, None, files)
     thresholds = np.zeros(n_bits)
     if binarize == "median":  # of single columns, because a copy in float64 would be large
         thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
@@ -214,14 +241,14 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     return query, database
 
 
-def _of_other_length(sides: Sequence[Codes], sizes: tuple[int, int], lengths: tuple[int, int]) -> str:
+def _of_other_length(sides: Sequence[Codes], sizes: tuple[int, int], lengths: tuple[int, int], unit: str) -> str:
     """Return the message for codes of queries and database that differ in length."""
     names = [named(side.values, role) for side, role in zip(sides, _ROLES, strict=True)]
     hint = ""
     if sizes[0] == sizes[1]:
         how = f'pass "{names[0]}\'" and "{names[1]}\'".' if is_file(sides[0].values) else "pass codes.T."
         hint = f" Both have {sizes[0]:,} rows. If items are in columns, transpose them: {how}"
-    return f"{names[1]}: {checks.counted(lengths[1], 'bit')}, but the query codes have {lengths[0]}.{hint}"
+    return f"{names[1]}: {checks.counted(lengths[1], unit)}, but the query codes have {lengths[0]}.{hint}"
 
 
 def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:

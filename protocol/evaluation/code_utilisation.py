@@ -115,13 +115,14 @@ def percent(share: float) -> str:
 def code_utilisation(codes: CodePair, relevance: Relevance) -> CodeUtilisation:
     """Return the code utilisation of the database; classes are known only if relevance is given by labels."""
     labels = relevance.labels[1] if isinstance(relevance, LabelRelevance) else None
-    database, n_bits = codes.database, codes.n_bits
+    database, n_bits = codes.database.view(np.uint8), codes.n_bits
     examined = slice(None, None, -(-len(database) // EXAMINED))
     code = numbers(database[examined])
     label = np.zeros_like(code) if labels is None else numbers(labels[examined])
     varies = np.bitwise_or.reduce(database, axis=0) ^ np.bitwise_and.reduce(database, axis=0)
     constant = np.flatnonzero(~binary.unpack(varies[None], n_bits)[0])
-    bits = tuple(constant.tolist()) if tells_constant_bits(len(database), n_bits) else ()
+    of_vectors = codes.database.dtype != np.uint8
+    bits = tuple(constant.tolist()) if tells_constant_bits(len(database), n_bits) and not of_vectors else ()
     n_codes, n_classes = int(code.max()) + 1, 0 if labels is None else int(label.max()) + 1
     one_code, entropies = float(has_one_code(code, label).mean()), (_entropy(code), _entropy(label))
     several = labels is not None and labels.ndim == 2

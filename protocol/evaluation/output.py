@@ -24,8 +24,10 @@ DEPTH = 1000
 """The number of items of each query in a run of TREC; all of a smaller database."""
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "as 0", "drop": "left out"}
-_RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+_RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"} | {
+    distance: f"real-valued vectors ranked by {name}" for distance, name in _DISTANCES.items()
+}
 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:

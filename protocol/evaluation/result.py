@@ -268,7 +268,7 @@ class Evaluation(ScoredRanking):
         query, database = self.codes.query, self.codes.database
         if len(query) != len(database):
             return max(len(query), len(database))
-        query = query if self.ranking == "hamming" else binary.pack(query > 0)
+        query = binary.pack(query > 0) if self.ranking == "asymmetric" else query
         return int((query != database).any(axis=1).sum())
 
     @cached_property

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from protocol import metrics
 from protocol.checks import ProtocolError, rounded
-from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
+from protocol.counting import (
+    HammingCounts,
+    asymmetric_counts,
+    count,
+    count_in_shards,
+    count_leave_one_out,
+    distance_counts,
+)
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
@@ -40,7 +47,9 @@ def counted(
     needed, index_order = metrics.needs(names), metrics.in_database_order(names)
     if codes.ranking != "hamming":
         done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
-        ranked = partial(asymmetric_counts, *codes[:3], index_order=index_order, leave_one_out=leave_one_out)
+        last: Any = codes.n_bits if codes.ranking == "asymmetric" else codes.ranking
+        counts_of = asymmetric_counts if codes.ranking == "asymmetric" else distance_counts
+        ranked = partial(counts_of, *codes[:2], last, index_order=index_order, leave_one_out=leave_one_out)
         return {number: ranked(one, threads=threads, progress=done) for number, one in truth.by_number.items()}
     counter: Callable[..., dict[str, HammingCounts]]
     if leave_one_out:

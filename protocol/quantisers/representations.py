@@ -133,7 +133,7 @@ class Representation(NamedTuple):
     def of_codes(cls, name: str, pair: CodePair, fitted_on: str | None = None) -> Self:
         """Return the representation by codes."""
         ranked_by = "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
-        return cls(name, pair.database.shape[1], *pair[:2], "dot", ranked_by, fitted_on, pair)
+        return cls(name, pair.database[0].nbytes, *pair[:2], "dot", ranked_by, fitted_on, pair)
 
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:
         """Return the counts of the ranking for each relevance."""

@@ -37,13 +37,15 @@ OF_LABELS = ("class labels", "shared labels")
 SCORE = (*PROTOCOL, "n_bits", "metric")
 """All fields in which two scores must agree to be compared."""
 
-RANKINGS = ("hamming", "asymmetric")
+RANKINGS = ("hamming", "asymmetric", "cosine", "euclidean", "dot")
 """How a method orders the database, recorded with every score as ``ranking``.
 
 hamming
     By the Hamming distance between the query's code and the database codes.
 asymmetric
     By the inner product of the query's real-valued outputs with the database codes, whose bits count as -1 and +1.
+cosine, euclidean, dot
+    By a distance of real-valued vectors, see `protocol.truth.nearest`: a reference for codes that are made from them.
 
 The ranking is part of the method, so that two rankings of the same codes can be compared; only the Hamming ranking is
 determined by the codes alone. In a comparison, its name is part of the method's name, see `method_name`.

@@ -23,6 +23,7 @@ from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
 from protocol.provenance import VERSION, storage
+from protocol.truth import DISTANCES
 from protocol.verification.tables import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification, verify_folder
 
 DIGITS = 12
@@ -147,8 +148,10 @@ class _Record:
         values = self.given(role, values)
         if values is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
-        is_real = role == "query_codes" and self.content["ranking"] == "asymmetric"
-        return values if isinstance(values, Outputs) else Outputs(values) if is_real else Codes(values, **encoding)
+        ranking = self.content["ranking"]
+        if role == "query_codes" and ranking != "hamming":
+            return values if isinstance(values, Outputs) else Outputs(values, ranking)
+        return Codes(values) if ranking in DISTANCES else Codes(values, **encoding)
 
     def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Truth:
         """Return the ground truth of the arguments, or else of the files that the record names."""

@@ -146,6 +146,7 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
     ("text", "message"),
     [
         (TWICE, "c.yaml, line 4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
+        (f"experiment: {'[' * 999}{']' * 999}", "c.yaml: nested too deeply."),
         ("- 1\n", "c.yaml: a config file consists of `key: value` lines, but this one is a list."),
         ("words\n", "c.yaml: a config file consists of `key: value` lines, but this one is a single value."),
         ("# nothing\n", "c.yaml: the file is empty."),

@@ -17,7 +17,7 @@ def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None
     items = Codes(database, n_bits, bit_order, binarize)
     if "relevance" in options:
         options["truth"] = Relevant(options.pop("relevance"))
-    return evaluate(Outputs(query) if ranking == "asymmetric" else query, items, **options)
+    return evaluate(query if ranking == "hamming" else Outputs(query, ranking), items, **options)
 
 
 def refused(message):

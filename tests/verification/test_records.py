@@ -95,6 +95,7 @@ FORMS = {
     "vectors": (("q.npy", "d.npy"), Nearest("qv.npy", "dv.npy", [1, 4], "euclidean")),
     "sign": ((Codes("qv.npy", binarize="sign"), "dv.npy"), Labels("ql.npy", "dl.npy")),
     "asymmetric": ((Outputs("qv.npy"), "d.npy"), Labels("ql.npy", "dl.npy")),
+    "cosine": ((Outputs("qv.npy", "cosine"), "dv.npy"), Labels("ql.npy", "dl.npy")),
 }
 
 
