@@ -248,6 +248,24 @@ def test_refusals(change, message):
 
 
 MASKED = np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)
+
+
+def test_labels_in_pandas_in_another_order_than_the_codes_are_refused():
+    frame, labels = pd.DataFrame(DATABASE > 0, index=[*"abcde"] * 10), pd.Series(OF_DATABASE, index=[*"abcde"] * 10)
+    inputs = {"query_labels": OF_QUERY, "metrics": METRICS}
+    assert evaluated(QUERY > 0, frame, database_labels=labels, **inputs).metrics == means()
+    shuffled = labels.sort_index()
+    refuses(
+        r"^database labels: .+another order.+ Pass database_labels\.loc\[.+\] to match them by index",
+        evaluated,
+        QUERY > 0,
+        frame,
+        database_labels=shuffled,
+        **inputs,
+    )
+    evaluated(QUERY > 0, frame, database_labels=shuffled.to_numpy(), **inputs)
+
+
 MISSING = pd.Series([1, None] * 3, dtype="Int64")
 
 
