@@ -195,7 +195,7 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     caption = f"{metric}: differences from {table.reference}"
     caption += ", the method with the best mean in this table" * (not table.is_named)
     at = " at each code length" * (len(table.n_tests) > 1)
-    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at}"
+    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at} by Holm's method"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
     sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else OVER_RUNS for one in of_runs)
     rows = []

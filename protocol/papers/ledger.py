@@ -103,7 +103,7 @@ def scores_of_methods() -> list[dict[str, str]]:
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
-    """Write a ledger as JSON, a list of objects with the keys `FIELDS`; for `checksum` see `storage.replacing`."""
+    """Write entries of a ledger, or tables, as a JSON list of objects; for `checksum` see `storage.replacing`."""
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n", checksum=checksum)
 
 
@@ -156,8 +156,6 @@ def in_words(value: Any) -> str:
 
 def ledger_text(entries: Sequence[dict[str, str]]) -> str:
     """Return a ledger as text, paper by paper."""
-    if not entries:
-        return "no claims"
     parts, statuses = [], max(map(len, _SHORT.values()))
     for paper, group in groupby(entries, key=lambda entry: entry["paper"]):
         of_paper = list(group)
