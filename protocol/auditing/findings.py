@@ -64,8 +64,8 @@ class Kind:
         return self.treatment
 
 
-with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as _stream:
-    KIND_OF = {name: Kind(name, **texts) for name, texts in tomllib.load(_stream).items()}
+_DECLARED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+KIND_OF = {name: Kind(name, **texts) for name, texts in _DECLARED.items()}
 """The kinds of findings by name, in the order of reports: leaks first."""
 
 

@@ -90,14 +90,12 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
 def scores_of_methods() -> list[dict[str, str]]:
     """Return the mAP of methods on CIFAR-10 with GIST features: of our leaderboard, if it is stored, and published."""
     tables = {source: PROJECT / table for source, table in _NUMBERS.items() if (PROJECT / table).is_file()}
-    sourced = [
-        row | {"source": source or row["source"]} for source, table in tables.items() for row in read_text(table)
-    ]
     return [
         {name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")}
         | {"bits": f"{row['n_bits']} bits", "value": f"{float(row.get('mean') or row['value']):.4f}"}
-        | {"source": row["source"]}
-        for row in sourced
+        | {"source": source or row["source"]}
+        for source, table in tables.items()
+        for row in read_text(table)
         if row["metric"] == "mAP"
     ]
 
