@@ -217,4 +217,6 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
     assert capsys.readouterr().out.strip() == "\n\n".join(in_full)
     assert main([*arguments, "AP@1000", "talr", "--json", str(path)]) == 0
     keys = {"printed": "AP@1000", "id": "S3-16"}  # of a table and of a claim
-    assert [{row.get(key) for row in json.loads(path.read_text())} >= {value} for key, value in keys.items()] == [True] * 2
+    assert [{row.get(key) for row in json.loads(path.read_text())} >= {value} for key, value in keys.items()] == [
+        True
+    ] * 2
