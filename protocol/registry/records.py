@@ -352,20 +352,26 @@ def tables(package: str) -> dict[str, dict[str, Any]]:
     Lists are tuples.
     """
     path = Path(__file__).parents[1] / package / _TABLES
-    by_name = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    by_name = read_toml(path) if path.exists() else {}
     texts = by_name.pop("common", {})
-    return {name: _complete(facts, texts) for name, facts in by_name.items()}
+    return {name: _frozen(facts, lambda text: text.format(**texts)) for name, facts in by_name.items()}
 
 
-def _complete(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return a value of a table with texts in place of their names, and tuples in place of lists."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file with tuples in place of lists."""
+    content: dict[str, Any] = _frozen(tomllib.loads(path.read_text("utf-8")), str)
+    return content
+
+
+def _frozen(value: Any, text: Callable[[str], str]) -> Any:
+    """Return a value with tuples in place of lists, and each text as a function returns it."""
     match value:
         case str():
-            return value.format(**texts)
+            return text(value)
         case dict():
-            return {key: _complete(part, texts) for key, part in value.items()}
-        case list():
-            return tuple(_complete(part, texts) for part in value)
+            return {key: _frozen(part, text) for key, part in value.items()}
+        case list() | tuple():
+            return tuple(_frozen(part, text) for part in value)
     return value
 
 
