@@ -1,5 +1,6 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
+import functools
 import os
 import re
 from collections import defaultdict
@@ -123,14 +124,7 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
     return {"image_shape": squares_of(image_size), **labelled}
 
 
-@DatasetRecord(
-    source="your own images",
-    statistics=_statistics,
-    user_files=("labels",),
-    user_folders=("folder",),
-    required=("folder",),
-    streamed=True,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
     """Your own images: a folder with a subfolder for each class, or with a file of labels, in any common format.
 

@@ -315,7 +315,8 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
 
     `other_codes` is the advice to an evaluator for the other form of codes.
     """
-    known, numbers = _known(cutoff), _numbers(answers)
+    known, values = _known(cutoff), [math.nan if isinstance(one, str) else one for one in answers.values()]
+    numbers = np.where(np.isfinite(values), values, np.nan)
     n_decimals, half_units = _precision(texts)
     if peculiarity := _peculiarity(known, answers, numbers, n_decimals):
         return Diagnosis([peculiarity], [], None, [], answers, _table(known, answers, None))
@@ -338,12 +339,6 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
         texts.append(_TEXTS["nearest"].format(*about))
     texts += [*[_TEXTS["cutoff"]] * (cutoff is None), other_codes]
     return Diagnosis([" ".join(texts)], [], nearest, cases, answers, _table(known, answers, nearest))
-
-
-def _numbers(answers: Answers) -> Floats:
-    """Return the answers that are finite numbers, and NaN in place of others."""
-    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
-    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _precision(texts: Iterable[str]) -> tuple[int, Floats]:

@@ -15,8 +15,8 @@ from protocol.checks import ProtocolError
 if TYPE_CHECKING:
     import pandas as pd
 
-CONFIDENCE = 0.95
-LEVEL = 1 - CONFIDENCE
+LEVEL = 0.05
+CONFIDENCE = 1 - LEVEL
 POWER = 0.8
 CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
@@ -195,7 +195,7 @@ def family(tests: str = "all pairs of methods") -> str:
     return (
         f"Holm's method corrects p for {tests} at one code length, under one metric and protocol. The confidence of an "
         f"interval is that at which the method tests the difference, at least {CONFIDENCE:.0%}, so the interval "
-        f"contains 0 exactly if p is not below {LEVEL:.2g}."
+        f"contains 0 exactly if p is not below {LEVEL}."
     )
 
 

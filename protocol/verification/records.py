@@ -114,6 +114,15 @@ def verify(
     return Verification(str(path), tuple(checks))
 
 
+def files_of(record: str | Path) -> list[str]:
+    """Return the files that `verify` reads in addition to its arguments: those that a record or a folder has."""
+    path = Path(record)
+    if path.is_dir() or path.suffix == ".csv":
+        return [*map(str, path.glob("*.csv"))]
+    stored = _Record(path, read_json(path))
+    return [file for role in stored.content.get("inputs") or () if (file := stored.file(role))]
+
+
 @dataclass(frozen=True)
 class _Record:
     """A record, and the checks of its parts."""
