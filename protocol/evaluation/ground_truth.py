@@ -38,10 +38,14 @@ class Labels:
         The labels of the queries: integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse.
     database : array_like, str or Path
         The labels of the database, of the same kind. At least one item must share a label with a query.
+    query_ids, database_ids : array_like, str or Path, optional
+        The ids in the order of the codes, by which labels in files with ids are put in this order.
     """
 
     query: Any
     database: Any
+    query_ids: Any = None
+    database_ids: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +182,7 @@ class NearestItems:
 Truth = Labels | Relevant | Judgments | Nearest
 
 _ROLES: Mapping[type, tuple[str, ...]] = {
-    Labels: ("query_labels", "database_labels"),
+    Labels: ("query_labels", "database_labels", "query_ids", "database_ids"),
     Relevant: ("relevance",),
     Judgments: ("relevance", "query_ids", "database_ids"),
     Nearest: ("query_vectors", "database_vectors"),
@@ -284,7 +288,9 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, *sizes, code_files)
+        query, database, lacking = label_pair(
+            truth.query, truth.database, *sizes, code_files, (truth.query_ids, truth.database_ids)
+        )
         if scoring.leave_one_out:
             different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
             if different.size:

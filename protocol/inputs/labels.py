@@ -15,7 +15,7 @@ from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, pa
 from protocol.inputs.columns import Columns, read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
-from protocol.inputs.lists import Listing, check_distinct, is_running, read_listings
+from protocol.inputs.lists import Listing, check_distinct, ids_from, is_running, read_listings
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
 
@@ -34,7 +34,12 @@ class Labelled(NamedTuple):
 
 
 def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int, files: Mapping[str, Any] = MappingProxyType({})
+    query: Any,
+    database: Any,
+    n_queries: int,
+    n_database: int,
+    files: Mapping[str, Any] = MappingProxyType({}),
+    ids: tuple[Any, Any] = (None, None),
 ) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
@@ -48,6 +53,8 @@ def label_pair(
     n_queries, n_database : int
     files : mapping of str to mapping
         The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order.
+    ids : pair of array_like, str or Path, optional
+        The ids of the codes, in whose order labels with ids are put in place of that of `files`.
 
     Returns
     -------
@@ -70,7 +77,7 @@ def label_pair(
     sources = {"query labels": query, "database labels": database}
     read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
     of_codes = (files.get("query_codes", {}), files.get("database_codes", {}))
-    listings = list(map(_ordered, read.values(), sources.values(), of_codes))
+    listings = list(map(_ordered, read.values(), sources.values(), of_codes, ids, (n_queries, n_database)))
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -94,8 +101,21 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing:
-    """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
+def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any], ids_of_codes: Any, n_items: int) -> Listing:
+    """Return labels in the order of the codes, by their ids or those in both files; raise the errors of `check_order`.
+
+    Raises
+    ------
+    ProtocolError
+        Also if there are ids of the codes, but labels without ids.
+    """
+    if ids_of_codes is not None:
+        if listing.ids is None:
+            raise ProtocolError(
+                f"{listing.name}: labels without ids, so {named(ids_of_codes, 'ids')} can't order them."
+            )
+        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, named(ids_of_codes, "the ids"))
+        return _in_order(listing, ids_from(ids_of_codes, f"ids for {listing.name}", n_items).astype(np.str_))
     if listing.ids is None or not is_file(source):
         return listing
     code_file = codes.get("file", "")
@@ -104,7 +124,8 @@ def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing
         if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
             INPUTS.info("%s: its rows are put in the order of %s, by %s", listing.name, code_file, column)
             return _in_order(listing, np.array(ids))
-    remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"
+    remedy = "Pass evaluate the ids of the codes, query_ids and database_ids, or "
+    remedy += listing.column or "remove its ids, so that each line is a label,"
     check_order(listing.name, listing.ids, "codes", remedy)
     return listing
 

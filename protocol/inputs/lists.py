@@ -29,7 +29,7 @@ from protocol.checks import ProtocolError, abridged, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named, path_of
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, are_flags, is_number, without_dot
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -352,7 +352,7 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
         return True
     labels = known.union(*others)
     are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
-    if not are_ids or len(ids) < n_items or _are_flags(labels | ids):
+    if not are_ids or len(ids) < n_items or are_flags(labels | ids):
         return False
     if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
         raise _undecided(table, table.words[0], "id-class", "classes")
@@ -517,23 +517,17 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     return False
 
 
-def _are_flags(values: Iterable[str]) -> bool:
-    """Return whether fields are only 0 and 1, or only -1 and +1."""
-    distinct = set(values)
-    return all(map(is_number, distinct)) and any(set(map(float, distinct)) <= pair for pair in ({0, 1}, {-1, 1}))
-
-
 def _is_matrix(rows: Fields) -> bool:
     """Return whether rows have several flags; of different lengths, or 10 for 1 and 0, they are refused later."""
     values = set(chain.from_iterable(rows))
-    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
+    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or are_flags(values))
 
 
 def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
     for table, rows in zip(tables, words, strict=True):
         for number, row in enumerate(rows, start=1):
-            if len(row) != len(rows[0]) or not _are_flags(row):
+            if len(row) != len(rows[0]) or not are_flags(row):
                 needed = f"each of {len(rows[0]):,} classes needs 0 or 1, or -1 or +1"
                 raise ProtocolError(f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but {needed}.")
     matrices = [np.array(rows, dtype=np.float64).astype(np.int64) for rows in words]

@@ -107,8 +107,12 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
         Path("c.csv").write_text(f"item_id,code\n{ids[0]},01\n{ids[1]},11\n")
         with pytest.raises(ProtocolError, match=rf"y\.csv: no label for {lacking}"):
             label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
-    with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"is 'c'\), so .* order of the codes\. Pass evaluate the.*, or y\.csv:label if its rows are",
+    ):
         label_pair("y.csv", CLASSES, 3, 3)
+    assert label_pair("y.csv", CLASSES, 3, 3, ids=(["b", "c.png", "a"], None))[0].tolist() == [0, 1, 1]
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
@@ -118,6 +122,16 @@ OF_CODES = {
     "the same name, other ids as well": ("image,y", "id,image,code\n0,30,01\n1,10,11\n", [1, 0]),
     "other names and ids": ("sku,y", "place,code\n30,01\n10,11\n21,10\n", [0, 0, 1]),
     "no name above the ids": ("y", "code,y\n01,30\n11,10\n10,40\n", [0, 0, 1]),
+    "bits in columns": ("sku,y", "sku,b0,b1\n30,0,1\n10,1,1\n20,1,0\n", [1, 0, 0]),
+    "signs, a label and an index": ("sku,y", ",class,sku,b0,b1\n0,1,30,-1,1\n1,0,10,1,1\n2,1,20,1,-1\n", [1, 0, 0]),
+    "bits, hexadecimal ids": ("sku,y", "sku,b0,b1\n30,0,1\n1f,1,1\n2e,1,0\n", [1, 0, 0]),
+    "bits, no header": ("sku,y", "30,0,1,0\n20,1,1,0\n10,1,0,0\n", [1, 0, 0]),
+    "bits, hexadecimal ids, no header": (
+        "sku,y",
+        "30,0,1,1\n1f,1,1,0\n2e,1,1,1\n",
+        "column 1 may be hexadecimal codes, or ids",
+    ),
+    "bits below numbers": ("sku,y", "sku,0,1,2\n30,0,1,1\n10,1,1,0\n", [1, 0]),
     "two orders": ("sku,y", "a,b,code\n30,10,01\n10,20,11\n20,30,10\n", "^c.csv: 'a' and 'b' both have the ids of y"),
 }
 
