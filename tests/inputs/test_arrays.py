@@ -104,17 +104,19 @@ def test_every_format_gives_the_same(tmp_path, name):
 
 def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     caplog.set_level("INFO", "protocol.inputs")
-    for name in ("commas.csv", "savetxt.txt", "ids.csv"):
+    for name in ("commas.csv", "savetxt.txt", "ids.csv", "index_and_ids.csv"):
         read_array(written(tmp_path, name))
     assert caplog.messages == [
         f"{tmp_path}/savetxt.txt: 2 rows (header 'b0 b1 b2')",
         f"{tmp_path}/ids.csv: 2 rows with ids (header '\"ID\",b0,b1,b2')",
         f"{tmp_path}/ids.csv: its rows are taken in their order, and its ids are not used",
+        f"{tmp_path}/index_and_ids.csv: 2 rows with ids, without the first column, which counts them (header ',sku,a,b,c')",
+        f"{tmp_path}/index_and_ids.csv: its rows are taken in their order, and its ids are not used",
     ]
     (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")
-    refused(tmp_path / "missing.csv", "could not convert string 'NA'")
+    refused(tmp_path / "missing.csv", "missing.csv, line 1: 'NA' is not a number")
     (tmp_path / "short.csv").write_text("id,x\na,2\nb\n")
-    refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
+    refused(tmp_path / "short.csv", "short.csv, line 3: nothing but an id.")
 
 
 @pytest.mark.parametrize("header", [*CASES["first_columns"], *CASES["may_count"], "refractive_index,x,y"])
@@ -134,6 +136,7 @@ def test_a_first_column_that_counts_is_read_as_its_header_says(tmp_path, header)
 @pytest.mark.parametrize(
     ("columns", "header", "options"),
     [
+        ({"of whom": "pqrs", "of what": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
         ({"name": "pqrs", "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
         ({"": "0123", "name": "pqrs", "label": "1001"}, True, "--ids t_labels.csv --labels t_labels.csv"),
         ({"of whom": "pqrs", "of what": "cddc"}, False, "--ids t_labels.csv --labels t_labels.csv"),
