@@ -14,7 +14,7 @@ from protocol.checks import ProtocolError, abridged, counted, integer
 from protocol.datasets import Data, LazyRows, Paths
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
-from protocol.inputs.forms import one_form, paired
+from protocol.inputs.forms import one_form, paired, warn_alike
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
@@ -182,6 +182,7 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
     if "" in subfolders and len(classes) > 1:
         outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
         raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
+    warn_alike(classes.tolist(), folder)
     return (None, ()) if "" in subfolders else (labels, tuple(classes.tolist()))
 
 

@@ -87,6 +87,10 @@ class Table:
         """Whether a row is too short for an id and labels."""
         return min(map(len, self.words)) <= 1
 
+    def at(self, row: int) -> str:
+        """Return the name and the line of a row, or the number of the item, from 1, if there are no lines."""
+        return f"{self.name}: " + (f"line {self.numbers[row]}" if self.numbers else f"item {row + 1}")
+
     @property
     def has_labels(self) -> bool:
         """Whether a row has fields besides its id."""

@@ -90,7 +90,13 @@ def label_pair(
         raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
     if classes != listings[1].classes:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
-    used = [_used(side, classes) for side in sides]
+    headers = [listing.header for listing in listings]
+    if () not in headers and headers[0] != headers[1]:
+        columns = (
+            f"its columns are {abridged(headers[1])}, but {abridged(headers[0])} in {named(query, 'query labels')}"
+        )
+        raise ProtocolError(f"{name}: {columns}. Write both in the same order.")
+    used = [_used(side, classes or headers[0] or headers[1]) for side in sides]
     lacking = tuple(filterfalse(set(used[1]).__contains__, used[0]))
     if len(lacking) == len(used[0]):
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
@@ -201,7 +207,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     if labels.dtype.kind == "U":
         names, labels = np.unique(labels, return_inverse=True)
         return Labelled(labels, tuple(names.tolist()), listing.ids)
-    return Labelled(labels, listing.classes, listing.ids)
+    return Labelled(labels, listing.classes or listing.header, listing.ids)
 
 
 def _in_order(listing: Listing, ids: NDArray) -> Listing:

@@ -106,11 +106,12 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     caplog.set_level("INFO", "protocol.inputs")
     for name in ("commas.csv", "savetxt.txt", "ids.csv", "index_and_ids.csv"):
         read_array(written(tmp_path, name))
+    index = "2 rows with ids, without the first column, which counts them (header ',sku,a,b,c')"
     assert caplog.messages == [
         f"{tmp_path}/savetxt.txt: 2 rows (header 'b0 b1 b2')",
         f"{tmp_path}/ids.csv: 2 rows with ids (header '\"ID\",b0,b1,b2')",
         f"{tmp_path}/ids.csv: its rows are taken in their order, and its ids are not used",
-        f"{tmp_path}/index_and_ids.csv: 2 rows with ids, without the first column, which counts them (header ',sku,a,b,c')",
+        f"{tmp_path}/index_and_ids.csv: {index}",
         f"{tmp_path}/index_and_ids.csv: its rows are taken in their order, and its ids are not used",
     ]
     (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")

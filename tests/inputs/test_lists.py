@@ -162,12 +162,17 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
         (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
         (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
+        (
+            ["Cat", "cat", "Caf\xe9", "Cafe\u0301", "owl"],
+            "y: 'Cafe\\u0301' and 'Caf\\xe9', 'Cat' and 'cat' are different classes",
+        ),
     ],
 )
 def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
     labels_from(labels, "y")
-    assert caplog.messages == [said]
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith(said)
 
 
 def test_an_item_without_an_id_is_refused():
@@ -195,6 +200,23 @@ def test_several_labels_in_memory(labels):
 def test_an_empty_list_is_an_item_without_labels(kind, names):
     some = [kind(names[:1]), kind(), kind(names[1:])]
     assert [of_matrix(side) for side in label_pair(some, some[::-1], 3, 3)[:2]] == [[[0], [], [1]], [[1], [], [0]]]
+
+
+def test_columns_are_named_by_their_header(here):
+    Path("q.csv").write_text("id,owl,fox,elk\na,1,0,1\nb,0,1,0\n")
+    Path("d.csv").write_text("id,owl,fox,elk\nc,0,1,0\nd,0,1,1\ne,1,1,0\n")
+    assert [labels_from(f"{name}.csv", "y").class_names for name in "qd"] == [("owl", "fox", "elk")] * 2
+    for database in ("d.csv", np.array([[0, 1, 0]] * 3)):
+        assert label_pair("q.csv", database, 2, 3)[2] == (() if isinstance(database, str) else ("owl", "elk"))
+    Path("d.csv").write_text("id,fox,owl,elk\nc,0,1,0\nd,0,1,1\ne,1,1,0\n")
+    refuses(
+        r"^d\.csv: its columns are fox, owl, elk, but owl, fox, elk in q\.csv\. Write both",
+        label_pair,
+        "q.csv",
+        "d.csv",
+        2,
+        3,
+    )
 
 
 def test_named_classes_are_not_matched_with_columns_without_names():
