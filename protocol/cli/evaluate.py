@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
     _check_options(arguments)
     truth = _truth(arguments)
-    options = labels_without(truth, arguments) | passed(arguments, "metrics", "convention", "leave_one_out", "threads")
+    options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
     evaluation = evaluate(*codes(arguments), truth=truth, progress=report, **options)
     others: list[Printed] = []
     if arguments.tables:
@@ -74,13 +74,6 @@ def _truth(arguments: argparse.Namespace) -> "Truth | None":
     if vectors is not None and relevant is not None:
         raise ProtocolError("More than one ground truth: --relevance and --query-vectors. Choose one.")
     return relevant or vectors
-
-
-def labels_without(truth: "Truth | None", arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the labels by option; none if another ground truth has them with the ids of the codes."""
-    from protocol.evaluation import Labels
-
-    return {} if isinstance(truth, Labels) else passed(arguments, *_LABELS)
 
 
 def relevance(arguments: argparse.Namespace) -> "Judgments | Labels | Relevant | None":

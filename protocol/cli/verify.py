@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.cli._output import check_outputs, finish, given, passed, refuse_without
-from protocol.cli.evaluate import labels_without, relevance
+from protocol.cli.evaluate import relevance
 from protocol.progress import report
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
@@ -19,15 +19,13 @@ def run(arguments: argparse.Namespace) -> int:
     vectors = (arguments.query_vectors, arguments.database_vectors)
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
-    truth = relevance(arguments) if vectors == (None, None) else Nearest(*vectors)
     verification = verify(
         arguments.record,
         _encoded(arguments, arguments.query_codes),
         _encoded(arguments, arguments.database_codes),
-        truth=truth,
+        truth=relevance(arguments) if vectors == (None, None) else Nearest(*vectors),
         progress=report,
-        threads=arguments.threads,
-        **labels_without(truth, arguments),
+        **passed(arguments, "query_labels", "database_labels", "threads"),
     )
     finish(verification, arguments.json)
     return int(not verification.holds)

@@ -188,8 +188,8 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
 
 def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
     """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
-    ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
-    listed = [] if ids is None else ids.tolist()
+    listing = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"]
+    listed = [] if listing.ids is None else listing.ids.tolist()
     listed_as = paired(images, listed)
     unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
     sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
@@ -203,4 +203,4 @@ def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tu
         equal = f" ({counted(n_equal, 'file name')} without the folders would match)" * bool(n_equal)
         advice = f"Each line needs the path of an image in {folder}, such as {images[0]!r}"
         raise ProtocolError(f"{file}: {' and '.join(problems)}. {advice}{equal}.")
-    return labels_of_items(file, np.array(images), len(images))
+    return labels_of_items(listing, np.array(images), len(images))

@@ -235,7 +235,7 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
         raise ProtocolError(f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}.")
     labels = {"query labels": query_labels, "database labels": database_labels}
     names = [name for name, values in labels.items() if values is not None]
-    if truth is not None and names:
+    if truth is not None and names and not (isinstance(truth, Labels) and truth.query is query_labels):
         kind = {Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "labels")
         raise ProtocolError(f"More than one ground truth: {', '.join(names)} and {kind}. Choose one.")
     if truth is None and not names:

@@ -177,14 +177,14 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     rows, header = (rest, names) if are_names else ([names, *rest], [])
     n_ids = _check_words(path, header, rows)
     _check_columns(path, header[n_ids:], rows, n_ids)
-    if not (are_names or n_ids or '"' in "".join(lines)):
+    if not (are_names or n_ids or any('"' in line for line in lines)):
         return lines, []
     rows = [*_split(path, lines[are_names:], mark, n_ids)]
     if (shortest := min(map(len, rows))) <= n_ids:
         number = _line(path, [*map(len, rows)].index(shortest), len(rows))
         raise ProtocolError(f"{path}, line {number}: nothing but an id.")
     ids = [text.without_dot(text.unsafe(row[n_ids - 1].strip())) for row in rows] if n_ids else []
-    ids = [] if n_ids == 1 and header[:1] == [""] and _is_index(ids) else ids
+    ids = [] if n_ids == 1 and header[:1] == [""] and ids[0] == "0" and text.is_running(ids) else ids
     if are_names or ids:
         said = f" with ids{', without the first column, which counts them' * (n_ids - 1)}" * bool(ids)
         text.INPUTS.info("%s: %s rows%s%s", path, f"{len(rows):,}", said, f" (header {line[:60]!r})" * are_names)
@@ -195,10 +195,6 @@ def _line(path: Path, row: int, n_rows: int) -> int:
     """Return the number of the line of a row in a text that ends with `n_rows` rows."""
     with open(path, encoding="utf-8-sig") as stream:
         return [number for number, line in enumerate(stream, 1) if line.strip()][row - n_rows]
-
-
-def _is_index(column: Sequence[str]) -> bool:
-    return list(column) == [*map(str, range(len(column)))]
 
 
 def _check_words(path: Path, header: list[str], rows: list[list[str]]) -> int:
@@ -233,7 +229,7 @@ def _n_ids(header: list[str], columns: Sequence[Sequence[str]], words: Container
     The header may also call words or whole numbers ids.
     """
     names, is_index = header or [""] * len(columns), header[:1] == [""]
-    at = int(is_index and len(columns) > 2 and _is_index(columns[0]))
+    at = int(is_index and len(columns) > 2 and columns[0][0] == "0" and text.is_running(columns[0]))
     is_named = bool(header) and text.is_id_name(names[at]) and (at in words or text.are_ids(columns[at]))
     is_proved = at in words and text.are_ids(columns[at]) and len(columns) > 1 < len(columns[0]) + len(header)
     return at + 1 if is_named or is_proved or names[at] in text.ID_COLUMNS else int(is_index)

@@ -15,8 +15,8 @@ from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, pa
 from protocol.inputs.columns import Columns, read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
-from protocol.inputs.lists import Listing, check_distinct, ids_from, is_running, read_listings
-from protocol.inputs.text import INPUTS
+from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
+from protocol.inputs.text import INPUTS, is_running
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
@@ -185,8 +185,8 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
 
     Parameters
     ----------
-    values : array_like, str or Path
-        As for `label_pair`.
+    values : array_like, str, Path or Listing
+        As for `label_pair`, or a list that was read.
     role : str
         The name in error messages.
     n_items : int, optional
@@ -200,7 +200,8 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
     sizes = {} if n_items is None else {role: n_items}
-    listing = read_listings({role: values}, has_ids=False, sizes=sizes)[role]
+    is_read = isinstance(values, Listing)
+    listing = values if is_read else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
     labels = _labels(listing, n_items)

@@ -30,7 +30,7 @@ from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named, path_of
 from protocol.inputs.fields import Fields, Table, names_file, read_source
 from protocol.inputs.forms import warn_alike
-from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, are_flags, is_number, without_dot
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, are_flags, is_number, is_running, without_dot
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -312,12 +312,6 @@ def _file_columns(table: Table) -> list[int]:
 
 def _may_be_ids(column: Sequence[str]) -> bool:
     return all(map(names_file, column)) or len({*column}) == len(column)
-
-
-def is_running(column: Sequence[str]) -> bool:
-    """Return whether fields are integers that ascend by one."""
-    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
-    return list(column) == list(map(str, range(int(start), int(start) + len(column))))
 
 
 def _divided_by_blanks(table: Table) -> Table:

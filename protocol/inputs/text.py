@@ -135,6 +135,12 @@ def are_ids(values: Sequence[str]) -> bool:
     return len({*values}) == len(values) and not any(map(is_fraction, values))
 
 
+def is_running(column: Sequence[str]) -> bool:
+    """Return whether fields are integers that ascend by one."""
+    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
+    return list(column) == list(map(str, range(int(start), int(start) + len(column))))
+
+
 def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | None:
     """Return whether a row 0, 1, ..., n - 1 is a header, as pandas writes it; None if the rows below it allow both.
 

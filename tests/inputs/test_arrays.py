@@ -17,7 +17,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored, row_ids
+from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored, shape_with_ids
 from protocol.inputs.formats import read_csr
 
 CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text(encoding="utf-8"))
@@ -99,7 +99,7 @@ def test_every_format_gives_the_same(tmp_path, name):
     np.testing.assert_array_equal(read_array(file), ARRAY)
     assert array_shape(file) in (None, ARRAY.shape)
     if name.startswith("quoted"):
-        assert row_ids(file)[0] == ("S, 1" if name.endswith("csv") else "S, 1 a")
+        assert shape_with_ids(file)[1][0] == ("S, 1" if name.endswith("csv") else "S, 1 a")
 
 
 def test_a_header_that_was_read_is_shown(tmp_path, caplog):
