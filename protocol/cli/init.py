@@ -46,9 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
     sizes = _sizes(n_items, counts)
     if sizes["train"] < 2 or (n_classes < 2 and n_items < _FEWEST_ITEMS):
-        needed = f"Use at least {_FEWEST_ITEMS} items, or 3 items of each of two classes"
-        few = f"{counted(n_items, 'item')}, too few for queries, a training set and a database"
-        raise ProtocolError(f"{next(iter(options.values()))}: {few}. {needed}.")
+        few = _NOTES["too_few"].format(next(iter(options.values())), counted(n_items, "item"), _FEWEST_ITEMS)
+        raise ProtocolError(few)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}

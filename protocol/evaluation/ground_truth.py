@@ -288,9 +288,7 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(
-            truth.query, truth.database, *sizes, code_files, (truth.query_ids, truth.database_ids)
-        )
+        query, database, lacking = label_pair(truth.query, truth.database, *sizes, {**code_files, **vars(truth)})
         if scoring.leave_one_out:
             different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
             if different.size:

@@ -308,9 +308,10 @@ def _numbers(path: Path, lines: Sequence[str], mark: str | None) -> NDArray:
     except ValueError as error:
         rows = [line.split(mark) for line in lines]
         for at, row in enumerate(rows):
-            problems = [f"{field.strip()[:60]!r} is not a number" for field in row if not text.is_number(field)]
-            if len(row) != len(rows[0]):
-                problems = [f"{counted(len(row), 'field')}, but {len(rows[0])} in the first row"]
+            problems = [f"{counted(len(row), 'field')}, but {len(rows[0])} in the first row"] * (
+                len(row) != len(rows[0])
+            )
+            problems += [f"{field.strip()[:60]!r} is not a number" for field in row if not text.is_number(field)]
             if problems:
                 raise ProtocolError(f"{path}, line {_line(path, at, len(rows))}: {problems[0]}.") from error
         raise

@@ -7,9 +7,10 @@ numbers by their value (``007``, ``7.0``); or if one of them only lacks leading 
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import groupby
 
 from protocol.checks import abridged
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
@@ -42,10 +43,8 @@ def _folded(name: str) -> str:
 
 def warn_alike(classes: Iterable[str], source: str) -> None:
     """Report names of classes that differ only in case or in the form of Unicode, which stay different classes."""
-    by_form = defaultdict[str, list[str]](list)
-    for name in sorted(classes):
-        by_form[_folded(name)].append(name)
-    pairs = [" and ".join(map(ascii, names)) for names in by_form.values() if len(names) > 1]
+    groups = [sorted(names) for _, names in groupby(sorted(classes, key=_folded), _folded)]
+    pairs = [" and ".join(map(ascii, names)) for names in groups if len(names) > 1]
     if pairs:
         INPUTS.warning("%s: %s are different classes, though they differ only in form or case", source, abridged(pairs))
 

@@ -34,12 +34,7 @@ class Labelled(NamedTuple):
 
 
 def label_pair(
-    query: Any,
-    database: Any,
-    n_queries: int,
-    n_database: int,
-    files: Mapping[str, Any] = MappingProxyType({}),
-    ids: tuple[Any, Any] = (None, None),
+    query: Any, database: Any, n_queries: int, n_database: int, files: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
@@ -52,9 +47,8 @@ def label_pair(
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
     files : mapping of str to mapping
-        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order.
-    ids : pair of array_like, str or Path, optional
-        The ids of the codes, in whose order labels with ids are put in place of that of `files`.
+        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order. Or
+        ``query_ids`` and ``database_ids``, the ids of the codes, in whose order labels with ids are put instead.
 
     Returns
     -------
@@ -76,8 +70,8 @@ def label_pair(
     """
     sources = {"query labels": query, "database labels": database}
     read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
-    of_codes = (files.get("query_codes", {}), files.get("database_codes", {}))
-    listings = list(map(_ordered, read.values(), sources.values(), of_codes, ids, (n_queries, n_database)))
+    codes, ids = ([files.get(f"{side}_{kind}") for side in ("query", "database")] for kind in ("codes", "ids"))
+    listings = list(map(_ordered, read.values(), sources.values(), codes, ids, (n_queries, n_database)))
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -107,7 +101,7 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any], ids_of_codes: Any, n_items: int) -> Listing:
+def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_items: int) -> Listing:
     """Return labels in the order of the codes, by their ids or those in both files; raise the errors of `check_order`.
 
     Raises
@@ -124,7 +118,7 @@ def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any], ids_of_cod
         return _in_order(listing, ids_from(ids_of_codes, f"ids for {listing.name}", n_items).astype(np.str_))
     if listing.ids is None or not is_file(source):
         return listing
-    code_file = codes.get("file", "")
+    code_file = (codes or {}).get("file", "")
     if path_of(code_file).suffix.lower() in TEXT:
         column, ids = _column_of_ids(read_columns(*path_and_key(code_file)), listing, code_file)
         if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
@@ -269,16 +263,13 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind != "U":
-        return _numbers(class_labels(array, n_items, name, noun), name)
+        array = class_labels(array, n_items, name, noun)
+        if array.min(initial=0) < 0:
+            INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, array.min())
+        return array
     if array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
     return array
-
-
-def _numbers(labels: NDArray, name: str) -> NDArray:
-    if labels.min(initial=0) < 0:
-        INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
-    return labels
 
 
 def _exact(array: NDArray, name: str) -> NDArray:

@@ -292,8 +292,8 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
     names = [name.strip().lower() for name in table.header[: len(columns)]]
     named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
     running = [at for at in named if is_running(columns[at])]
-    others = [at for at in named if at not in running and _may_be_ids(columns[at])]
-    others = others or files[: bool(running)]
+    others = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
+    others = [at for at in others if at not in running] or files[: bool(running)]
     if len(others) > 1:
         first, second = (table.header[at] for at in others[:2])
         hint = f"Remove one, or write {table.name}:{first} or {table.name}:{second} for a list without labels."
@@ -308,10 +308,6 @@ def _file_columns(table: Table) -> list[int]:
     columns = enumerate(zip(*table.rows, strict=False))
     files = [(at, column) for at, column in columns if all(map(names_file, column))]
     return [at for at, column in files if at == 0 or len({*column}) == len(column)]
-
-
-def _may_be_ids(column: Sequence[str]) -> bool:
-    return all(map(names_file, column)) or len({*column}) == len(column)
 
 
 def _divided_by_blanks(table: Table) -> Table:

@@ -112,7 +112,7 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
         match=r"is 'c'\), so .* order of the codes\. Pass evaluate the.*, or y\.csv:label if its rows are",
     ):
         label_pair("y.csv", CLASSES, 3, 3)
-    assert label_pair("y.csv", CLASSES, 3, 3, ids=(["b", "c.png", "a"], None))[0].tolist() == [0, 1, 1]
+    assert label_pair("y.csv", CLASSES, 3, 3, {"query_ids": ["b", "c.png", "a"]})[0].tolist() == [0, 1, 1]
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
