@@ -93,17 +93,13 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
-@pytest.mark.parametrize(
-    ("n_items", "classes", "status"), [(17, None, 2), (18, None, 0), (5, [0, 0, 1], 2), (6, [0, 1], 0)]
-)
-def test_too_few_items_are_refused(here, capsys, n_items, classes, status):
+@pytest.mark.parametrize(("n_items", "classes", "status"), CASES["few"])
+def test_too_few_items_are_refused(capsys, n_items, classes, status):
     """Rather than by the first stage that can't work with so few."""
     np.save("x.npy", np.random.default_rng(0).random((n_items, 4)))
-    np.save("y.npy", np.resize(classes or [0], n_items))
-    assert main(["init", "--features", "x.npy", *["--labels", "y.npy"] * bool(classes)]) == status
-    expected = (
-        f"protocol: x.npy: {n_items} items, too few for queries, a training set and a database. Use at least 18 items"
-    )
+    np.save("y.npy", np.resize(classes, n_items))
+    assert main(["init", "--features", "x.npy", *["--labels", "y.npy"] * (len(classes) > 1)]) == status
+    expected = f"protocol: x.npy: {n_items} items, too few for queries, a training set and a database. Use at least 18"
     assert capsys.readouterr().err.startswith(expected) == (status == 2)
 
 

@@ -134,22 +134,12 @@ def test_a_first_column_that_counts_is_read_as_its_header_says(tmp_path, header)
         np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), read)
 
 
-@pytest.mark.parametrize(
-    ("columns", "header", "options"),
-    [
-        ({"of whom": "pqrs", "of what": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"name": "pqrs", "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"": "0123", "name": "pqrs", "label": "1001"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"of whom": "pqrs", "of what": "cddc"}, False, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"item_id": ["a, b", "a, c", "d", "e"], "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"what": "cddc"}, True, "--labels t_labels.csv"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "header", "options"), CASES["divided"])
 def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(here, columns, header, options):
     numbers = np.arange(12).reshape(4, 3) / 8
     table = pd.DataFrame({name: list(values) for name, values in columns.items()}).join(pd.DataFrame(numbers))
     table.to_csv("t.csv", index=False, header=header)
-    message = f"t.csv: ids or labels .* next to numbers.* --features t_vectors.csv {options}.$"
+    message = f"t.csv: ids or labels .* next to numbers.* --features t_vectors.csv {options}--labels t_labels.csv.$"
     with pytest.raises(ProtocolError, match=message) as error:
         read_array("t.csv")
     exec(re.search('python -c "(.*)", and name', str(error.value))[1])

@@ -116,24 +116,7 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
-OF_CODES = {
-    "the same ids": ("sku,y", "place,code\n30,01\n10,11\n20,10\n", [1, 0, 0]),
-    "hexadecimal ids, no header": ("sku,y", "30,01\n1f,11\n2e,10\n", [1, 0, 0]),
-    "the same name, other ids as well": ("image,y", "id,image,code\n0,30,01\n1,10,11\n", [1, 0]),
-    "other names and ids": ("sku,y", "place,code\n30,01\n10,11\n21,10\n", [0, 0, 1]),
-    "no name above the ids": ("y", "code,y\n01,30\n11,10\n10,40\n", [0, 0, 1]),
-    "bits in columns": ("sku,y", "sku,b0,b1\n30,0,1\n10,1,1\n20,1,0\n", [1, 0, 0]),
-    "signs and an index": ("sku,y", ",sku,b0,b1\n0,30,-1,1\n1,10,1,+1\n2,20,1,-1\n", [1, 0, 0]),
-    "bits, hexadecimal ids": ("sku,y", "sku,b0,b1\n30,0,1\n1f,1,1\n2e,1,0\n", [1, 0, 0]),
-    "bits, no header": ("sku,y", "30,0,1,0\n20,1,1,0\n10,1,0,0\n", [1, 0, 0]),
-    "bits, hexadecimal ids, no header": (
-        "sku,y",
-        "30,0,1,1\n1f,1,1,0\n2e,1,1,1\n",
-        "column 1 and column 2 may both be the codes",
-    ),
-    "bits below numbers": ("sku,y", "sku,0,1,2\n30,0,1,1\n10,1,1,0\n", [1, 0]),
-    "two orders": ("sku,y", "a,b,code\n30,10,01\n10,20,11\n20,30,10\n", "^c.csv: 'a' and 'b' both have the ids of y"),
-}
+OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
 
 
 @pytest.mark.parametrize(("header", "codes", "expected"), OF_CODES.values(), ids=OF_CODES)
