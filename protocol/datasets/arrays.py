@@ -73,7 +73,8 @@ def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: st
         Not used: nothing is downloaded.
     features : str
         Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.npz`` of ``scipy.sparse.save_npz``, ``F.h5:dataset``,
-        ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``. Text may have an id next to each row, under a header.
+        ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``. Text may begin with ids: words
+        that all differ, or numbers that its header calls ids.
     labels : str or None
         A class or several for each item, as numbers or names, or a 0/1 matrix (n, n_classes), in a file as above or
         in any form of `protocol.inputs.lists`, also with an id in each line; None if there are no labels.

@@ -193,8 +193,7 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
 
 def _line(path: Path, row: int, n_rows: int) -> int:
     """Return the number of the line of a row in a text that ends with `n_rows` rows."""
-    with open(path, encoding="utf-8-sig") as stream:
-        return [number for number, line in enumerate(stream, 1) if line.strip()][row - n_rows]
+    return [number for number, line in enumerate(text.lines(path, "text"), 1) if line.strip()][row - n_rows]
 
 
 def _check_words(path: Path, header: list[str], rows: list[list[str]]) -> int:
