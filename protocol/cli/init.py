@@ -25,6 +25,7 @@ _OUTPUT = read("init")["output"]
 _NOTES = _OUTPUT["notes"]
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
+_FEWEST_ITEMS = 18  # without classes: for fewer, the training set can't estimate the radius of epsilon_ball
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
 
@@ -44,6 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
     sizes = _sizes(n_items, counts)
+    if sizes["train"] < 2 or (n_classes < 2 and n_items < _FEWEST_ITEMS):
+        few = _NOTES["too_few"].format(next(iter(options.values())), counted(n_items, "item"), _FEWEST_ITEMS)
+        raise ProtocolError(few)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}

@@ -15,7 +15,7 @@ from protocol.checks import ProtocolError, abridged, counted, integer
 from protocol.datasets import Data, LazyRows, Paths
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
-from protocol.inputs.forms import one_form, paired
+from protocol.inputs.forms import one_form, paired, warn_alike
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
@@ -176,13 +176,14 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
     if "" in subfolders and len(classes) > 1:
         outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
         raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
+    warn_alike(classes.tolist(), folder)
     return (None, ()) if "" in subfolders else (labels, tuple(classes.tolist()))
 
 
 def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
     """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
-    ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
-    listed = [] if ids is None else ids.tolist()
+    listing = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"]
+    listed = [] if listing.ids is None else listing.ids.tolist()
     listed_as = paired(images, listed)
     unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
     sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
@@ -196,4 +197,4 @@ def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tu
         equal = f" ({counted(n_equal, 'file name')} without the folders would match)" * bool(n_equal)
         advice = f"Each line needs the path of an image in {folder}, such as {images[0]!r}"
         raise ProtocolError(f"{file}: {' and '.join(problems)}. {advice}{equal}.")
-    return labels_of_items(file, np.array(images), len(images))
+    return labels_of_items(listing, np.array(images), len(images))

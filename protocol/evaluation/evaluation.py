@@ -20,7 +20,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
-@partial(suggesting, parts=(Codes, Nearest))
+@partial(suggesting, parts=(Codes, Labels, Nearest))
 def evaluate(
     query_codes: Any,
     database_codes: Any,
@@ -55,9 +55,9 @@ def evaluate(
         that share a class label are relevant; the relevance level is the number of shared labels.
     database_labels : array_like, str or Path, optional
         The labels of the database, of the same kind. At least one item must share a label with a query.
-    truth : Relevant, Judgments or Nearest, optional
-        Instead of labels: the relevant items of each query; relevance judgments; or vectors, in which case the items
-        nearest to a query are relevant to it.
+    truth : Labels, Relevant, Judgments or Nearest, optional
+        Instead of labels: labels with the ids of the codes; the relevant items of each query; relevance judgments; or
+        vectors, in which case the items nearest to a query are relevant to it.
     metrics : str or sequence of str, optional
         Registered metrics with radii up to `n_bits`, for example ``["mAP", "precision@r2"]``; or ``["all"]`` for every
         metric with K = 1000 and R = 0, 1, 2. If None, those of the convention. ``["all"]`` and the conventions omit

@@ -93,6 +93,16 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
+@pytest.mark.parametrize(("n_items", "classes", "status"), CASES["few"])
+def test_too_few_items_are_refused(capsys, n_items, classes, status):
+    """Rather than by the first stage that can't work with so few."""
+    np.save("x.npy", np.random.default_rng(0).random((n_items, 4)))
+    np.save("y.npy", np.resize(classes, n_items))
+    assert main(["init", "--features", "x.npy", *["--labels", "y.npy"] * (len(classes) > 1)]) == status
+    expected = f"protocol: x.npy: {n_items} items, too few for queries, a training set and a database. Use at least 18"
+    assert capsys.readouterr().err.startswith(expected) == (status == 2)
+
+
 def test_folders_that_may_be_no_classes_are_not_taken_for_them_in_silence(capsys):
     for number in range(60):
         draw(number, ("train", "Test_images")[number % 2], "Aß Q"[number % 3 + 1])
