@@ -54,12 +54,16 @@ def run(arguments: argparse.Namespace) -> None:
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
-    note = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2)
+    note, own = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2), ""
+    named = dict(zip(data.class_names, counts, strict=True)) if n_classes == len(counts) else {}
     if options.keys().isdisjoint(["labels", "features"]) and (shared := _shared_subfolders(data.ids.tolist())):
         names = (abridged(data.class_names), abridged(shared), os.path.join(arguments.images, data.class_names[0]))
         note = _NOTES["same_subfolders"].format(arguments.images, *names)
     elif sizes != _sizes(n_items, [0]):
-        note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
+        note = _small_classes({name: n for name, n in named.items() if n > 1}, sizes, options) + _NOTES["own_split"]
+        own = _NOTES["own_lists"].format(n_items=n_items, **_sizes(n_items, [0]))
+    if alone := [name for name, n in named.items() if n == 1]:
+        note = f"{note} {_NOTES['alone'].format(counted(len(alone), 'class'), abridged(alone))}".lstrip()
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
@@ -68,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     for key in sorted(config, key=[*declared].index):
         comments = map(_comment, _comments(key, config[key], declared[key], load))
         parts.append("\n".join([*comments, _assigned(key, config[key])]))
-    show("\n\n".join(parts))
+    show("\n\n".join([*parts, *filter(None, [own])]))
 
 
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:

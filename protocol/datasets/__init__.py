@@ -3,8 +3,8 @@
 from protocol.datasets._dataset import (
     Data,
     Paths,
-    check_finite,
     check_statistics,
+    check_vectors,
     load,
     numbered_ids,
     statistics,

@@ -18,6 +18,7 @@ from protocol.datasets.arrays import labels_of_items
 from protocol.inputs.forms import one_form, paired, warn_alike
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
+from protocol.inputs.text import INPUTS
 from protocol.registry import DatasetRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -67,13 +68,15 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def check_images(paths: Sequence[Path]) -> None:
-    """Raise ProtocolError, which names the first files that do not begin and end like images, for each reason."""
+    """Raise ProtocolError, which names the first files that do not begin and end like images, and log all of them."""
     by_reason = defaultdict[str, list[Path]](list)
     for path in paths:
         by_reason[_problem(path)].append(path)
     by_reason.pop("", None)
     if by_reason:
         folder = os.path.commonpath([path.parent for path in paths])
+        for why, of in by_reason.items():
+            INPUTS.info("%s", "\n".join(f"{path}: {why}" for path in of))
         names = {why: abridged(one.relative_to(folder).as_posix() for one in of) for why, of in by_reason.items()}
         files = "; ".join(f"{why} ({len(by_reason[why]):,}: {named})" for why, named in names.items())
         problem = f"{counted(sum(map(len, by_reason.values())), 'image')} can't be used: {files}"
@@ -173,6 +176,9 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
     """Return the class of each image, which is its subfolder, and the names of the classes."""
     subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
     classes, labels = np.unique(subfolders, return_inverse=True)
+    tops = {os.path.relpath(path, folder).partition(os.sep)[0] for path, _ in listings(folder)}
+    if empty := sorted(tops - {os.curdir, *subfolders}):
+        INPUTS.warning(f"{folder}: {counted(len(empty), 'subfolder')} without images, so no class: {abridged(empty)}")
     if "" in subfolders and len(classes) > 1:
         outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
         raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")

@@ -114,6 +114,10 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
         lines = [line for line in stream if line.strip()]
     if not lines:
         raise ProtocolError(f"{path}: all lines are blank.")
+    width = len(lines[-1].split()) - 1
+    if width > 1 and lines[0].split() == [str(len(lines) - 1), str(width)]:
+        text.INPUTS.info("%s: the first line gives the numbers of rows and columns, as in word2vec's files", path)
+        lines[0] = " ".join(["id", *map(str, range(width))])
     lines, ids = below_header(path, lines)
     mark = _mark(lines[0])
     return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(path, lines, mark), ids)

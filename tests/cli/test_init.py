@@ -131,6 +131,20 @@ def test_small_classes_are_named_with_the_sizes_without_them(capsys):
         assert yaml.safe_load(text)["split_sizes"] == {"query": 1, "train": 7}
         parts = ("limited by small classes (d: 4, b: 5)", "could be {query: 7, train: 30}: ", remedy)
         assert [part for part in parts if part not in note] == []
+    command = next(line for line in text.split("\n# ") if line.startswith("python -c "))
+    exec(command.removeprefix('python -c "').removesuffix('"'), {})
+    lists = yaml.safe_load(text[text.index("# splits:") :].replace("# ", ""))
+    Path("own.yaml").write_text(yaml.safe_dump(yaml.safe_load(text) | lists))
+    assert main(["check", "own.yaml"]) == 0
+    assert [len(np.load(file)) for file in lists["split_options"]["from_lists"].values()] == [7, 30, 42]
+    draw(1, "e")
+    assert main(["init", *images]) == 0
+    note = capsys.readouterr().err
+    assert "limited by small classes (d: 4, b: 5)" in note
+    assert note.endswith(
+        "1 class with a single item (e): if it becomes a query, the database has nothing relevant for it. "
+        "Add items to each, or remove it.\n"
+    )
 
 
 def test_a_flat_folder_with_a_file_of_labels(capsys):
