@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
-from protocol.scores.statistics import CORRECTED, ONE_DATASET, Mean, PairedDifference, corrected, difference_of
+from protocol.scores.statistics import Mean, PairedDifference, corrected, difference_of
 
-OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _ByMethod = Mapping[str, Mapping[int, Score]]
 
 

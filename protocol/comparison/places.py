@@ -17,7 +17,7 @@ from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, between
-from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected
+from protocol.scores.statistics import CONFIDENCE, LEVEL, Mean, corrected, why_untested
 from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _test(one: Score, other: Score) -> Mean | Why:
     if paired.unit == RUN and paired.one.size < _FEWEST_RUNS:
         return f"{paired.one.size} runs in common"
     mean = mean_difference(paired, one.shared)
-    return NO_TEST if math.isnan(mean.error) else mean
+    return why_untested(one.shared) if math.isnan(mean.error) else mean
 
 
 @dataclass(frozen=True, eq=False, repr=False)

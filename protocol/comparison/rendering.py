@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import abridged, counted, listed, need
-from protocol.comparison.differences import OVER_RUNS, ComparedTable, Difference, scores_by_method, sign_of
+from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, TEXTS, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
-from protocol.scores.statistics import CONFIDENCE, NO_TEST, TWO_RUNS, family, half_width, shown_interval
+from protocol.scores.statistics import (
+    CONFIDENCE,
+    CORRECTED,
+    FIXED_SPLIT,
+    ONE_DATASET,
+    TWO_RUNS,
+    family,
+    half_width,
+    shown_interval,
+    why_untested,
+)
 from protocol.scores.tables import Table
 
 _TINY = 1e-4
@@ -192,7 +202,8 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     at = " at each code length" * (len(table.n_tests) > 1)
     caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at} by Holm's method"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
-    sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else OVER_RUNS for one in of_runs)
+    first, tested = table.scores[0], f"Over runs: {CORRECTED}. {_runs_share(table.scores)}"
+    sentences = dict.fromkeys(why_untested(first.shared) if math.isnan(one.p) else tested for one in of_runs)
     rows = []
     for one in compared:
         low, high = _limits(metric, one)
@@ -202,6 +213,13 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
         p = ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}"
         rows.append([one.method, str(one.n_bits), f"{one.of.mean:+.4f}", interval, p, _pairs(one)])
     return Table(name, " ".join([f"{caption}.", *sentences]), header, rows, n_labels=1)
+
+
+def _runs_share(scores: Sequence[Score]) -> str:
+    """Return a sentence on what the runs of a table have in common."""
+    items = [one.values.items.tolist() for one in scores if isinstance(one.values, Values) and one.values.unit == RUN]
+    is_fixed = len({item.split()[-1] for of_score in items for item in of_score}) == 1 < max(map(len, items), default=0)
+    return FIXED_SPLIT.format(scores[0].fields["split"]) if is_fixed else ONE_DATASET
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:

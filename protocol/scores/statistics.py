@@ -22,6 +22,8 @@ CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
 NO_TEST = "There are no intervals or tests over runs: the variance that runs share is known only if there are fewer "
 NO_TEST += "queries than database items."
+REPEATED = "Two methods that each have one value in all runs, as without randomness on a fixed split, are not tested, "
+REPEATED += "because such runs repeat one run."
 TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
 FIXED_SPLIT = (
@@ -132,8 +134,13 @@ def mean_of(values: ArrayLike, operands: ArrayLike = 0.0, *, shared: float = 0.0
 
 
 def difference_of(one: NDArray[np.float64], other: NDArray[np.float64], *, shared: float = 0.0) -> Mean:
-    """Return the mean difference of paired values, as `mean_of`."""
-    return mean_of(one - other, np.abs(one) + np.abs(other), shared=shared)
+    """Return the mean difference of paired values, as `mean_of`; without an error if runs only repeat two values.
+
+    Methods without randomness have the same value in every run of a fixed split, however many runs there are.
+    """
+    mean = mean_of(one - other, np.abs(one) + np.abs(other), shared=shared)
+    repeats = shared > 0 and mean.mean and not any(mean_of(values, values).error for values in (one, other))
+    return mean._replace(error=math.nan) if repeats else mean
 
 
 def _quantile(n: ArrayLike, confidence: float) -> NDArray[np.float64]:
@@ -192,6 +199,11 @@ def shown_interval(
 def why_not_shown(n_runs: Iterable[int], shared: float) -> str:
     """Return a sentence on the reason why intervals over runs are missing; empty if there is none."""
     return NO_TEST if math.isinf(shared) else TWO_RUNS if 2 in set(n_runs) else ""
+
+
+def why_untested(shared: float) -> str:
+    """Return a sentence on the reason why the difference of two methods over several runs is not tested."""
+    return REPEATED if math.isfinite(shared) else NO_TEST
 
 
 def family(tests: str = "all pairs of methods") -> str:

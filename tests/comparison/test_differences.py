@@ -14,7 +14,16 @@ from protocol.comparison.differences import compared_table
 from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
 from protocol.scores.metadata import PROTOCOL
-from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, paired_differences, shared_variance
+from protocol.scores.statistics import (
+    CORRECTED,
+    FIXED_SPLIT,
+    NO_TEST,
+    ONE_DATASET,
+    REPEATED,
+    TWO_RUNS,
+    paired_differences,
+    shared_variance,
+)
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
@@ -95,6 +104,15 @@ def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment
     (figure,) = with_figures(comparison.sections, comparison.tables)[0].figures
     assert figure.data[["low", "high"]].isna().all(axis=None)
     assert "Lines" not in figure.shows
+
+
+def test_runs_of_a_fixed_split_are_named_and_two_methods_without_randomness_are_not_tested(experiment):
+    values = [{"values": np.full(10, 0.6)}, LSH | {"values": np.full(10, 0.5)}, SH]
+    comparison = compare(experiment("a", *values, items=["same"] * 10), against="itq")
+    (table,) = tables_of(comparison)
+    assert table.caption.endswith(f"Over runs: {CORRECTED}. {FIXED_SPLIT.format('standard')}")
+    assert REPEATED in table.caption
+    assert [row[4] == "\N{EN DASH}" for row in table.rows] == [True, False]
 
 
 def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):

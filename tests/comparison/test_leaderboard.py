@@ -17,7 +17,7 @@ from scipy import stats
 from protocol.cli import main
 from protocol.comparison import leaderboard
 from protocol.comparison.places import RULE, Places
-from protocol.scores.statistics import NO_TEST, shared_variance
+from protocol.scores.statistics import NO_TEST, REPEATED, shared_variance
 
 RUNS = np.linspace(0.5, 0.6, 10)
 SIGNS = np.resize([1.0, -1.0], 10)
@@ -105,6 +105,7 @@ def test_the_places_are_those_of_the_slow_reference(experiment, seed):
         ({"a": RUNS[:1], "b": RUNS[:1] - 0.1}, {"std": 0}, "1 run"),
         ({"a": RUNS[:2], "b": RUNS[:2] - 0.1}, {}, "2 runs"),
         ({"a": RUNS, "b": RUNS - 0.1}, SIZES, NO_TEST),
+        ({"a": np.full(10, 0.6), "b": np.full(10, 0.5)}, {}, REPEATED),
         ({"a": RUNS}, {}, "no other method with this protocol and code length"),
         ({"a": None, "b": None}, {}, "a/summary.csv has no metrics.csv and no runs.csv next to it"),
     ],

@@ -277,8 +277,10 @@ def test_runs_of_a_fixed_split_differ_only_by_random_seeds(results):
     assert f"mean ± standard deviation over 2 runs{why}. Bold" in answer.tables[0].caption
     assert {row[0]: "±" in row[1] for row in answer.tables[0].rows} == {"itq": False, "lsh": True}
     assert f" {ONE_DATASET} {FIXED_SPLIT.format('standard')} " in tested  # of both splits, improved and standard
-    same = of(changed(scored(fixed, VALUES), summary=summary), "answer").text[0]
-    assert "(the same difference in all 2 runs of the same split)" in same
+    for n_runs in (2, 8):
+        same = of(with_runs(fixed, lsh=[0.4] * n_runs, itq=[0.5] * n_runs), "answer")
+        assert f"(the same difference in all {n_runs} runs of the same split)" in same.text[0]
+        assert table_of(same, "differences").strong == frozenset()
 
 
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):

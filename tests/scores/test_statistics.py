@@ -16,6 +16,7 @@ from protocol.scores.statistics import (
     Mean,
     corrected,
     detectable_effect,
+    difference_of,
     half_width,
     holm,
     lead,
@@ -78,6 +79,16 @@ def test_the_shared_variance_of_other_sizes():
     assert shared_variance("90 to 100", "1600 to 1700") == pytest.approx(4 * 100 * 1600 / 1500**2)
     assert shared_variance(200, 100) == shared_variance("90 to 100", "100") == np.inf
     assert np.isnan(shared_variance(None, 100))
+
+
+def test_runs_that_repeat_the_values_of_methods_without_randomness_prove_no_difference():
+    """On a fixed split, one run has the same values as ten; queries with such values are ten."""
+    scores = pd.DataFrame({"a": [0.5] * 10, "b": [0.4] * 10, "c": np.linspace(0.1, 0.2, 10), "d": [0.4] * 10})
+    tests = paired_differences(scores, shared=0.3)
+    assert np.isnan(tests["a", "b"][1:]).all()
+    assert tests["b", "d"].p == 1
+    assert tests["a", "c"].is_significant
+    assert difference_of(scores["a"], scores["b"]).p() == 2.0**-9
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.2, 0.4], [0.1, 0.1, 0.1]])

@@ -81,6 +81,7 @@ def sentence(results: Results, selection: Selection) -> str:
     interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
     values = {"results": results, "selection": selection, "lead": first, "n_bits": n_bits, "lengths": lengths}
     values["n_lengths"] = len(leads)
+    values["is_same"] = not math.isfinite(first.of.low) and math.isfinite(shared)  # the difference of all runs
     # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
     values["is_best"] = all(one.beats_all for one in leads.values())
     values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
