@@ -90,9 +90,8 @@ def _log_classes(split: str, data: Data, lists: Mapping[str, NDArray], config: M
     absent = [names[label] for label in np.setdiff1d(query, database)]
     if absent:
         classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
-        INPUTS.warning(
-            f"split {split!r}: the database has no items of {classes}. Reduce split_sizes, or remove or merge them."
-        )
+        advice = "Reduce split_sizes, or remove or merge them."
+        INPUTS.warning(f"split {split!r}: the database has no items of {classes}. {advice}")
 
 
 def _check_mirror(experiment: Experiment) -> None:

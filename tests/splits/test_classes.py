@@ -31,8 +31,7 @@ def test_partitions_have_the_declared_classes_and_are_disjoint_for_200_seeds(y):
     standard = registry.get("split", "standard")
     for seed in range(200):
         reference = standard.split(280, y, seed=seed, sizes=SIZES)
-        for name in SCORES:
-            of_queries, of_database = name.split("_at_")
+        for name, of_queries, of_database in [(name, *name.split("_at_")) for name in SCORES]:
             protocol, parts = drawn(name, y, seed)
             unseen = set(protocol.unseen_classes(Items(280, y), seed=seed).tolist())
             assert len(unseen) == 2
