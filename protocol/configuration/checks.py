@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.schema import at
 from protocol.datasets import Data, check_vectors, load, redacted
 from protocol.hashers.selection import points
@@ -90,9 +90,8 @@ def _log_classes(split: str, data: Data, lists: Mapping[str, NDArray], config: M
     absent = [names[label] for label in np.setdiff1d(query, database)]
     if absent:
         classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
-        INPUTS.warning(
-            f"split {split!r}: the database has no items of {classes}. Reduce split_sizes, or remove or merge them."
-        )
+        advice = "Reduce split_sizes, or remove or merge them."
+        INPUTS.warning(f"split {split!r}: the database has no items of {classes}. {advice}")
 
 
 def _check_mirror(experiment: Experiment) -> None:
@@ -202,7 +201,7 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse what needs class labels if there are none."""
     truths = {f"ground truth {name!r}": name for name in feature.ground_truths}
     for name in feature.hashers:
-        if truth := experiment.supervising().get(experiment.supervision(name) or ""):
+        if truth := supervising(experiment.config).get(experiment.supervision(name) or ""):
             truths[f"hasher {name!r}"] = truth
     truths |= {"leak: the study": "class_label"} if "leak" in experiment.config else {}
     for user, truth in truths.items() if experiment.labelled is False else ():
@@ -255,7 +254,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse options of ground truths that are out of range or do not fit the sizes of a split."""
     kinds = {experiment.supervision(name) for name in feature.hashers}
-    graded = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
+    graded = [truth for kind, truth in supervising(experiment.config).items() if kind == "affinities" and kind in kinds]
     for split in feature.splits:
         sizes, where = _sizes(feature, experiment, split), f", split {split!r}"
         n_train = sizes.get("train")

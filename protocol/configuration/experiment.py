@@ -219,11 +219,6 @@ class Experiment:
             "metrics": _printed_names("metric", self.config["metrics"], {}),
         }
 
-    def supervising(self) -> dict[str, str]:
-        """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
-        affinities = self.config["affinities"]
-        return {"labels": "class_label"} | ({"affinities": affinities} if affinities else {})
-
     def supervision(self, hasher: str) -> str | None:
         """Return the kind of supervision that a hasher learns from, or None."""
         return registry.get("hasher", self.hashers[hasher].plugin).supervision
@@ -273,6 +268,11 @@ class Experiment:
         height, width = (size, size) if size else shape[:2]
         channels = {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1)
         return int(height * width * channels)
+
+
+def supervising(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
+    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if config["affinities"] else {})
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
-from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes, Variant
+from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes, Variant, supervising
 from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
@@ -306,8 +306,7 @@ def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers
 def _supervising(hashers: Mapping[str, Variant], config: Mapping[str, Any]) -> dict[str, Variant]:
     """Return the ground truths that the hashers learn from, by name."""
     kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
-    names = {"labels": "class_label", "affinities": config["affinities"]}
-    used = [name for kind, name in names.items() if kind in kinds and name]
+    used = [name for kind, name in supervising(config).items() if kind in kinds]
     return {name: _variant("ground_truth", name, config) for name in used}
 
 

@@ -39,12 +39,9 @@ class Option:
         value = plain(value)
         if not isinstance(self.default, str):
             kind, *_ = get_args(self.type) or [str]
-            items = (
-                [scalar(item, functools.partial(fits, hint=kind)) for item in value]
-                if isinstance(value, list)
-                else value
-            )
-            value = scalar(items, functools.partial(fits, hint=self.type))
+            if isinstance(value, list):
+                value = [scalar(item, functools.partial(fits, hint=kind)) for item in value]
+            value = scalar(value, functools.partial(fits, hint=self.type))
         if not fits(value, self.type):
             raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value

@@ -15,7 +15,7 @@ from protocol import registry
 from protocol.auditing import SHIPPED
 from protocol.auditing.leak_study import SIDES
 from protocol.checks import ProtocolError
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.inputs.arrays import path_of
 from protocol.provenance import derive
 from protocol.scores.metadata import options_text
@@ -109,7 +109,7 @@ class Plan:
             "split": splits,
             "sample": sorted({sample_of(split) for split in splits}),
             "hasher": [*experiment.hashers, *experiment.codes],
-            "supervision": experiment.supervising(),
+            "supervision": supervising(experiment.config),
         }
         return {name: "|".join(allowed) for name, allowed in values.items()} | {"run": "[0-9]+"}
 
@@ -127,7 +127,7 @@ class Plan:
     def supervision(self, hasher: str) -> list[str]:
         """Return the pattern of the file that a hasher learns from beside its training rows; empty if there is none."""
         kind = None if hasher in self.experiment.codes else self.experiment.supervision(hasher)
-        return [f"<results>/{_RUN}/{kind}.h5"] if kind in self.experiment.supervising() else []
+        return [f"<results>/{_RUN}/{kind}.h5"] if kind in supervising(self.experiment.config) else []
 
     @cached_property
     def supervisions(self) -> list[str]:
@@ -247,7 +247,7 @@ class Plan:
     def supervising(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the ground truth among the training rows that provides a kind of supervision."""
         experiment = self.experiment
-        return _described(experiment.ground_truths[experiment.supervising()[wildcards["supervision"]]])
+        return _described(experiment.ground_truths[supervising(experiment.config)[wildcards["supervision"]]])
 
     def criterion(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the criterion of selection, by default with the first ground truth of the feature."""

@@ -10,7 +10,6 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,18 +106,12 @@ def asymmetric_counts(
         raise ProtocolError("database codes: the array is empty.")
     if query_outputs.ndim != 2 or query_outputs.shape[1] != n_bits or not len(query_outputs):
         raise ProtocolError(f"query outputs: expected shape (n_queries, {n_bits}), got {query_outputs.shape}.")
-    finite = np.isfinite(query_outputs).all(axis=1)
-    if not finite.all():
-        row = np.flatnonzero(~finite)[0]
-        raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
+    check_finite(query_outputs, "query outputs")
     check_relevance(relevance, len(query_outputs), len(database_codes), "asymmetric")
     integer(threads, "threads")
-    if leave_one_out:
-        check_same_number(len(query_outputs), len(database_codes))
     words = codes.words(database_codes)
     _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
     distinct, bucket_sizes = database_codes[first], None if leave_one_out else np.sort(sizes)[::-1]
-    groups = functools.partial(groups_of, number.reshape(-1), relevance, index_order, leave_one_out)
     n_signs = max(1, _SIGN_BYTES // (8 * n_bits))
 
     @functools.lru_cache(maxsize=1)  # those of few codes are computed once
@@ -133,25 +126,41 @@ def asymmetric_counts(
             np.matmul(values, signs(start).T, out=keys[:, start : start + n_signs])
         return keys
 
-    for rows in rows_in_blocks(keys_of, groups, len(query_outputs), len(database_codes), relevance, threads):
-        yield padded(rows, relevance.levels, bucket_sizes, index_order)
-        progress(len(rows))
+    ranking = (keys_of, number.reshape(-1), relevance)
+    yield from counts_by_keys(*ranking, index_order, leave_one_out, threads, progress, bucket_sizes)
 
 
-def rows_in_blocks(
+def counts_by_keys(
     keys_of: Callable[[slice], Iterable[Floats]],
-    groups: Callable[[int, Floats], Row],
-    n_queries: int,
-    n_items: int,
+    code_of_item: Integers,
     relevance: Relevance,
+    index_order: bool,
+    leave_one_out: bool,
     threads: int,
-) -> Iterator[list[Row]]:
-    """Yield the groups of consecutive queries, as many as fit into `_BLOCK_BYTES`, from their keys."""
-    block_size = max(1, _BLOCK_BYTES // (8 * n_items * (2 + relevance.levels.size)))
+    progress: Step,
+    bucket_sizes: Integers | None = None,
+) -> Iterator[HammingCounts]:
+    """Yield the counts of consecutive queries, as many as fit into `_BLOCK_BYTES`.
+
+    `keys_of` returns, for each query in a slice, the keys of the distinct codes; smaller keys rank first.
+    """
+    if leave_one_out:
+        check_same_number(relevance.n_queries, relevance.n_database)
+    block_size = max(1, _BLOCK_BYTES // (8 * code_of_item.size * (2 + relevance.levels.size)))
+    groups = functools.partial(_groups, code_of_item, relevance, index_order, leave_one_out)
     with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, n_queries, block_size):
-            keys = keys_of(slice(start, start + block_size))
-            yield list(pool.map(groups, itertools.count(start), keys))
+        for start in range(0, relevance.n_queries, block_size):
+            rows = list(pool.map(groups, itertools.count(start), keys_of(slice(start, start + block_size))))
+            yield _padded(rows, relevance.levels, bucket_sizes, index_order)
+            progress(len(rows))
+
+
+def check_finite(array: NDArray, name: str) -> None:
+    """Raise ProtocolError if some number of a matrix is NaN or infinite."""
+    is_finite = np.isfinite(array).all(axis=1)
+    if not is_finite.all():
+        problem = f"expected finite numbers, got NaN or infinity, first in row {np.flatnonzero(~is_finite)[0]}"
+        raise ProtocolError(f"{name}: {problem}.")
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> Floats:
@@ -161,13 +170,12 @@ def _as_integers(outputs: NDArray[np.floating]) -> Floats:
     return np.rint(np.ldexp(values, _EXACT_BITS - exponents - (values.shape[1] - 1).bit_length()))
 
 
-def groups_of(
+def _groups(
     code_of_item: Integers, relevance: Relevance, index_order: bool, leave_one_out: bool, query: int, keys: Floats
 ) -> Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
-    Also return the rows with ties in database order, which are 0 if they are not requested. `keys` are those of the
-    distinct codes; smaller keys rank first.
+    Also return the rows with ties in database order, which are 0 if they are not requested.
     """
     positions, levels = relevance.row(query)
     if leave_one_out:
@@ -204,7 +212,7 @@ def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integer
     return ranks[positions]
 
 
-def padded(rows: list[Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
+def _padded(rows: list[Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
     """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)
 
@@ -213,8 +221,6 @@ def padded(rows: list[Row], levels: Integers, bucket_sizes: Integers | None, ind
         return np.array(list(map(np.pad, arrays, sides)))
 
     retrieved, at_level, in_order = zip(*rows, strict=True)
-    counts = HammingCounts(widened(retrieved), widened(at_level), levels, bucket_sizes)
-    if not index_order:
-        return counts
     precisions, top, discounts = zip(*in_order, strict=True)
-    return replace(counts, **InOrder(widened(precisions), np.array(top), np.array(discounts))._asdict())
+    arrays = (widened(precisions), np.array(top), np.array(discounts)) if index_order else ()
+    return HammingCounts(widened(retrieved), widened(at_level), levels, bucket_sizes, None, *arrays)

@@ -1,14 +1,12 @@
 """Counts of the exact ranking by a distance of real-valued vectors, such as those that quantised items stand for."""
 
-import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting.asymmetric import groups_of, padded, rows_in_blocks
+from protocol.counting.asymmetric import counts_by_keys
 from protocol.counting.counts import Floats, HammingCounts, Integers
-from protocol.counting.leave_one_out import check_same_number
 from protocol.parallel import Step, in_order, unreported, workers
 from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
 from protocol.truth.relevance import Relevance, check_relevance
@@ -125,18 +123,13 @@ def distance_counts(
     for side, vectors in (("query", query), ("database", database)):
         check_rows(vectors, side, unit=distance == "cosine")
     check_relevance(relevance, len(query), len(database), distance)
-    if leave_one_out:
-        check_same_number(len(query), len(database))
     items = np.arange(len(database))
 
     def keys_of(rows: slice) -> Iterator[Floats]:
         for row in range(len(query))[rows]:
             yield pair_distances(query, database, np.full_like(items, row), items, distance=distance, threads=threads)
 
-    groups = functools.partial(groups_of, items, relevance, index_order, leave_one_out)
-    for rows in rows_in_blocks(keys_of, groups, len(query), len(database), relevance, threads):
-        yield padded(rows, relevance.levels, None, index_order)
-        progress(len(rows))
+    yield from counts_by_keys(keys_of, items, relevance, index_order, leave_one_out, threads, progress)
 
 
 class _Block:

@@ -14,7 +14,7 @@ from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, Integers, pack_counts, total_of, unpack_counts
 from protocol.provenance import reuse, storage
 from protocol.scores.metadata import items_sha256
-from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
+from protocol.truth.relevance import Relevance, ground_truth_sha256, relevance_from_arrays
 
 Counted = tuple[str, Mapping[str, NDArray], Mapping[str, Mapping[str, str]], Mapping[str, Any]]
 """The counts of one split, run and code length that are to be stored: the name of their group, the arrays of
@@ -55,7 +55,7 @@ def counted(
     """
     rows = storage.read(files["splits"], ["query", "database"])
     pairs = codes.of_split(storage.read(files["codes"]), rows, split)
-    truths = _truths(files["ground_truths"], split, len(next(iter(pairs.values()))["database"]))
+    truths = read_truths(files["ground_truths"], split, len(next(iter(pairs.values()))["database"]))
     recorded, made_of = truths_record(truths, rows), {}
     for n_bits, pair in pairs.items():
         digests = {part: storage.array_digest(packed) for part, packed in pair.items()}
@@ -79,14 +79,16 @@ def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str
     for path in shards:
         for n_bits, packed in storage.grouped(storage.read_group(path, split)).items():
             total[int(n_bits)] = total_of(total[int(n_bits)], unpack_counts(packed))
-    truths = _truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
+    truths = read_truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
     recorded = truths_record(truths, storage.read(files["splits"], ["query", "database"]))
     for length, counts in total.items():
         yield f"{split}/run{run}/{length}", pack_counts(counts), recorded, {}
 
 
-def _truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevance]:
-    return relevances_from_arrays(storage.grouped(storage.read_group(path, split)), n_database)
+def read_truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevance]:
+    """Return the relevance by each ground truth in a file, for one split."""
+    rules = storage.grouped(storage.read_group(path, split))
+    return {name: relevance_from_arrays(arrays, n_database) for name, arrays in rules.items()}
 
 
 def write_counts(

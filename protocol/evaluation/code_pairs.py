@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
+from protocol.counting.asymmetric import check_finite
 from protocol.inputs import text
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, path_and_key, read_stored
 from protocol.inputs.columns import BITS, HEX, IN_COLUMNS, MARK, NOT_DECIMAL, read_columns
@@ -181,11 +182,8 @@ def read_codes(query: Any, database: Any) -> CodePair:
     outputs, n_bits = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
     items, database_bits = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
     if database_bits != n_bits:
-        raise ProtocolError(
-            _of_other_length(
-                sides, (len(outputs), len(items)), (n_bits, database_bits), "value" if of_vectors else "bit"
-            )
-        )
+        lengths, unit = (n_bits, database_bits), "value" if of_vectors else "bit"
+        raise ProtocolError(_of_other_length(sides, (len(outputs), len(items)), lengths, unit))
     if of_vectors:
         return CodePair(outputs, items, 8 * items.itemsize * n_bits, ranking, None, files)
     thresholds = np.zeros(n_bits)
@@ -257,7 +255,7 @@ def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
         return _packed(side, named(side.values, role))
     name = named(side.values, role)
     array = matrix_from(numbers_with_ids(side.values, role)[0], name, "n_bits")  # labels may be ordered by the ids
-    _check_finite(array, name)
+    check_finite(array, name)
     if side.n_bits not in (None, array.shape[1]):
         raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
     return array, array.shape[1]
@@ -360,12 +358,6 @@ def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[
     return ((array.astype(np.uint64)[:, None] >> weights) & np.uint64(1)).astype(bool)
 
 
-def _check_finite(array: NDArray, name: str) -> None:
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
-        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
-
-
 def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
     lowest, least, most = -128 if bit_order == "big-128" else 0, array.min(), array.max()
@@ -390,7 +382,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
         return ones
-    _check_finite(array, name)
+    check_finite(array, name)
     least, most = array.min(), array.max()
     if np.isin(array, (-1, 0, 1)).all():
         zeros, (row, column) = checks.counted((array == 0).sum(), "zero"), np.argwhere(array == 0)[0]

@@ -107,10 +107,11 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     codes = codes.values if isinstance(codes, Codes | Outputs) else codes
     indexes = [list(map(str, one.index)) for one in (codes, labels) if hasattr(one, "iloc")]
     if len(indexes) > 1 and indexes[0] != indexes[1] and sorted(indexes[0]) == sorted(indexes[1]):
-        raise ProtocolError(
-            f"{side} labels: their index has the values of that of the codes in another order. Pass "
-            f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position."
+        problem = "their index has the values of that of the codes in another order"
+        advice = (
+            f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position"
         )
+        raise ProtocolError(f"{side} labels: {problem}. Pass {advice}.")
 
 
 def scored(

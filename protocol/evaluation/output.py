@@ -45,7 +45,7 @@ def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Tabl
 def input_lines(evaluation: ScoredRanking) -> list[str]:
     """Return the line about the inputs, and one for each thing that is unusual about them or about the convention."""
     n, rules = evaluation.n_queries, find(evaluation.convention)
-    sizes = ["1 query" if n == 1 else f"{n:,} queries"]
+    sizes = [counted(n, "query")]
     if isinstance(evaluation, Evaluation):
         of_database = "" if evaluation.ranking == "hamming" else "database "
         sizes += [counted(evaluation.n_database, "database item"), counted(evaluation.n_bits, "bit")]

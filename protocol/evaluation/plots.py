@@ -30,10 +30,8 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
     curve: Any = evaluation.top_k
     if kind == "precision-recall":
         if not evaluation.pr_curves:
-            lacks = (
-                f"which the {evaluation.ranking} ranking does not have. Other figures: 'precision@K' and 'recall@K'."
-            )
-            raise ProtocolError(f"plot 'precision-recall' needs the Hamming radius, {lacks}")
+            needs = f"needs the Hamming radius, which the {evaluation.ranking} ranking does not have"
+            raise ProtocolError(f"plot {kind!r} {needs}. Other figures: 'precision@K' and 'recall@K'.")
         curve = evaluation.pr_curves["micro"]
         at, steps, least = "radius", range(len(curve.recall)), LEAST_RECALL
         x, y, title = alt.X("recall:Q", scale=unit), "precision", "precision"

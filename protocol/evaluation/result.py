@@ -19,7 +19,7 @@ from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisati
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, json_text
-from protocol.evaluation.scoring import Scores, Spread, counted, n_undefined, spread_names, spread_of
+from protocol.evaluation.scoring import Scores, Spread, counted, spread_names, spread_of
 from protocol.provenance import VERSION
 from protocol.provenance.storage import file_sha256, write_text
 from protocol.scores.tables import DIGITS, Table, write_csv
@@ -111,7 +111,7 @@ class ScoredRanking(Scores, Printed):
 
         If a metric of the pooled queries is undefined, this is the number of all queries.
         """
-        return n_undefined(self.is_undefined, self.n_queries)
+        return {name: int(mask.sum()) * (self.n_queries // mask.size) for name, mask in self.is_undefined.items()}
 
     @property
     def queries_without_relevant(self) -> int:

@@ -209,11 +209,6 @@ def undefined_queries(counts: HammingCounts, metric: str, values: NDArray[np.flo
     return np.isnan(values)
 
 
-def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:
-    """Return the number of queries for which metrics are undefined: all of them if a single value for all is."""
-    return {name: int(mask.sum()) * (n_queries // mask.size) for name, mask in masks.items()}
-
-
 def spread_names(n_database: int, ranking: str) -> list[str]:
     """Return the variants of mAP of a ranking.
 

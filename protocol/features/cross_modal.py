@@ -3,12 +3,9 @@
 from protocol.features._feature import Feature
 from protocol.features.vectors import Vectors
 from protocol.registry import FeatureRecord
+from protocol.registry.records import tables
 
-_SOURCE = "Moran 2016, thesis section 3.2.2; Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval"
-_DEVIATIONS = (
-    "principal components are learned from the training rows (in the thesis: from all items); values are rounded to "
-    "float32"
-)
+_TABLES = tables("features")
 
 
 class CrossModal(Vectors):
@@ -39,7 +36,7 @@ class CrossModal(Vectors):
         return {"": self, "database/": Vectors(name=self.database_name, n_components=self.database_n_components)}
 
 
-@FeatureRecord("image_to_text", printed="Image to text", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("image_to_text", **_TABLES["image_to_text"])
 class ImageToText(CrossModal):
     """Image to text: queries are image vectors, and the database consists of text vectors, both from the dataset.
 
@@ -55,7 +52,7 @@ class ImageToText(CrossModal):
     database_name: str = "text"
 
 
-@FeatureRecord("text_to_image", printed="Text to image", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("text_to_image", **_TABLES["text_to_image"])
 class TextToImage(CrossModal):
     """Text to image: queries are text vectors, and the database consists of image vectors, both from the dataset.
 

@@ -176,10 +176,8 @@ class Claim:
         parts that hold.
         """
         parts_by_reading = {reading: self._parts(values) for reading, values in by_reading.items()}
-        if AS_PRINTED in by_reading or not by_reading:
-            reading = AS_PRINTED
-        else:
-            reading = max(by_reading, key=lambda name: list(parts_by_reading[name].values()).count(True))
+        n_parts = {name: list(parts.values()).count(True) for name, parts in parts_by_reading.items()}
+        reading = AS_PRINTED if AS_PRINTED in by_reading else max(n_parts, key=n_parts.__getitem__, default=AS_PRINTED)
         parts = parts_by_reading.get(reading, dict.fromkeys(self.expected))
         is_run = bool(self.expected.keys() & by_reading.get(reading, {}).keys())
         decided_by = "test" if self.test else "substitute" if substitute else "results"

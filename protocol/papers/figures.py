@@ -30,7 +30,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -323,10 +322,8 @@ def _printed(block: _Entry, method: str, position: int, n_bits: int) -> float | 
     return value[position] if isinstance(value, list) else value
 
 
-DRAWINGS: Mapping[str, Callable[[Data], Drawn]] = MappingProxyType(
-    {
-        name: functools.partial(_tables if "blocks" in entry else _figures, name, entry)
-        for name, entry in _DECLARED["figures"].items()
-    }
-)
+DRAWINGS: Mapping[str, Callable[[Data], Drawn]] = {
+    name: functools.partial(_tables if "blocks" in entry else _figures, name, entry)
+    for name, entry in _DECLARED["figures"].items()
+}
 """The functions that draw each figure and table, by its name."""

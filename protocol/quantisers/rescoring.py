@@ -233,11 +233,9 @@ def compared(
     counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]], numbers: Sequence[int], target: float
 ) -> tuple[Represented, ...]:
     """Return representations, ascending by size: for each name, bytes of a vector, and counts for each K and 1."""
-    by_size = sorted(counted.items(), key=lambda item: item[1][0])
-    return tuple(
-        Represented(name, n_bytes, {k: _share_of(counts, k, target) for k in numbers})
-        for name, (n_bytes, counts) in by_size
-    )
+    shares = {name: {k: _share_of(counts, k, target) for k in numbers} for name, (_, counts) in counted.items()}
+    represented = (Represented(name, n_bytes, shares[name]) for name, (n_bytes, _) in counted.items())
+    return tuple(sorted(represented, key=lambda one: one.n_bytes))
 
 
 def _share_of(counts: Mapping[int, HammingCounts], k: int, target: float) -> Share:

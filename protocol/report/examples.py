@@ -35,6 +35,7 @@ LARGEST_CUTOFF, CUTOFFS = 1000, 21
 """The largest N and the number of points of the curves over the top N."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 _MOST_RADIUS = 10
+_UNDEFINED = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "no difference"}
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 METRICS = SPREAD
 """All registered metrics that the tables contain; the others are not computed here."""
@@ -103,9 +104,7 @@ def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequenc
     for truth, labelled in counts.items():
         remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of([labelled.of_queries(remaining)]):
-            way = "both" if len(row.undefined) > 1 else row.undefined[0]
-            undefined = {"zero": "0", "drop": "left out", "both": "no difference"}[way]
-            values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
+            values = (truth, n_bits, row.metric, _UNDEFINED[row.undefined], " ".join(row.conventions), row.value)
             yield dict(zip(COLUMNS["conventions"][1:], values, strict=True))
 
 

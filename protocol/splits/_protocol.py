@@ -436,10 +436,8 @@ class SplitProtocol:
         if y is None or y.ndim == 2 or len(classes := items.classes) < 2:
             raise ProtocolError("imbalance: the items need one class label each, of at least two classes.")
         shares = self.imbalance ** (-np.arange(len(classes)) / (len(classes) - 1))
-        of_class = [rows[y[rows] == label] for label in classes]
-        return np.concatenate(
-            [members[: max(1, round(len(members) * share))] for members, share in zip(of_class, shares, strict=True)]
-        )
+        of_class = zip((rows[y[rows] == label] for label in classes), shares, strict=True)
+        return np.concatenate([members[: max(1, round(len(members) * share))] for members, share in of_class])
 
     def _database(self, parts: Mapping[str, Rows], items: Items) -> Rows:
         """Return the row numbers of the database, ascending, of all classes, given the other partitions."""
@@ -528,9 +526,8 @@ def declare(module: str, *, base: SplitProtocol | None = None, **declaration: An
         If an option is out of range, or another plug-in has the name.
     """
     of_record = {part.name for part in dataclasses.fields(registry.SplitRecord)}
-    record = registry.SplitRecord(
-        module=module, **{key: declaration.pop(key) for key in of_record & declaration.keys()}
-    )
+    facts = {key: declaration.pop(key) for key in of_record & declaration.keys()}
+    record = registry.SplitRecord(module=module, **facts)
     return record(dataclasses.replace(base, **declaration) if base else SplitProtocol(**declaration))
 
 

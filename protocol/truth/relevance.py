@@ -331,8 +331,3 @@ def labels_sha256(relevance: Relevance) -> dict[str, str]:
         return {}
     sides = zip(("query", "database"), relevance.labels, strict=True)
     return {side: ground_truth_sha256(LabelRelevance(labels, labels)) for side, labels in sides}
-
-
-def relevances_from_arrays(rules: Mapping[str, Mapping[str, NDArray]], n_database: int) -> dict[str, Relevance]:
-    """Return the relevance of each ground truth from its arrays, as `relevance_from_arrays` does."""
-    return {name: relevance_from_arrays(arrays, n_database) for name, arrays in rules.items()}

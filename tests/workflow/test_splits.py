@@ -10,7 +10,7 @@ from split_files import write_list
 
 from protocol import codes, datasets, evaluate, registry
 from protocol.provenance import storage
-from protocol.splits.unseen import SCORES
+from protocol.splits import sharing
 
 DIGITS = datasets.load("digits", {}, {})
 SIZES = SMALL["split_sizes"]
@@ -60,11 +60,11 @@ def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
     results = made.folder / "results" / "small"
     stored, labels = storage.read(results / "gist/unseen/run0/itq/codes.h5"), DIGITS.labels
     scores = pd.read_csv(results / "metrics.csv", comment="#").set_index("split")["value"]
-    assert set(scores.index) == set(SCORES)
+    assert set(scores.index) == set(sharing("unseen"))
     is_unseen = np.isin(labels, [3, 7])
     for split, value in scores.items():
         rows = storage.read(results / "splits" / split / "run0" / "splits.h5")
-        of_queries, of_database = SCORES[split]
+        of_queries, of_database = split.split("_at_")
         assert set(is_unseen[rows["query"]]) == {of_queries == "unseen"}
         found = {"all": {True, False}, "seen": {False}, "unseen": {True}}[of_database]
         assert set(is_unseen[rows["database"]]) == found

@@ -2,10 +2,10 @@
 
 from protocol import codes
 from protocol.counting import read_counts
+from protocol.counting.counts_file import read_truths
 from protocol.evaluation.exclusion import read_positions
 from protocol.provenance import storage
 from protocol.report import examples
-from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
@@ -21,8 +21,7 @@ def main(job):
         hasher: codes.of_split(storage.read(path), parts, split)
         for path, hasher in zip(job.input.codes, p.hashers, strict=True)
     }
-    rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
-    truths = relevances_from_arrays(rules, len(parts["database"]))
+    truths = read_truths(job.input.ground_truth, split, len(parts["database"]))
     tables = examples.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
     tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
     for name, table in tables.items():
