@@ -292,15 +292,13 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
     names = [name.strip().lower() for name in table.header[: len(columns)]]
     named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
     running = [at for at in named if is_running(columns[at])]
-    others = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
-    others = [at for at in others if at not in running] or files[: bool(running)]
+    distinct = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
+    others = sorted({*distinct} - {*running}) or files[: bool(running)]
     if len(others) > 1:
         first, second = (table.header[at] for at in others[:2])
         hint = f"Remove one, or write {table.name}:{first} or {table.name}:{second} for a list without labels."
         raise ProtocolError(f"{table.name}: the columns {first!r} and {second!r} may both be the ids. {hint}")
-    if running and others:
-        return others[0], running
-    return min(named) if named else files[0] if files and 0 not in files else 0, []
+    return (others[0], running) if running and others else ([*named, *files, 0][0], [])
 
 
 def _file_columns(table: Table) -> list[int]:
@@ -541,7 +539,10 @@ def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, lis
 
 def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
-    names = list(map(_class_names, tables))
+    names = [[" ".join(" ".join(row).split()) for row in table.rows] for table in tables]
+    for table, of_table in zip(tables, names, strict=True):
+        if "" in of_table:
+            raise ProtocolError(f"{table.at(of_table.index(''))} has no label, but other items have.")
     distinct = set(chain.from_iterable(names))
     n_items = sum(map(len, names))
     if len(distinct) == 1 < n_items and all(table.ids is not None for table in tables):
@@ -556,14 +557,6 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
     nearly = "nearly " * (len(distinct) < n_items)
     own = f", {nearly}every item has a class of its own" * (10 * len(distinct) > 9 * n_items) * bool(tables[0].form)
     return f"one of {counted(len(distinct), 'class')}{own}", arrays, ()
-
-
-def _class_names(table: Table) -> list[str]:
-    """Return the name or number of the class of each item."""
-    names = [" ".join(" ".join(row).split()) for row in table.rows]
-    if "" in names:
-        raise ProtocolError(f"{table.at(names.index(''))} has no label, but other items have.")
-    return names
 
 
 def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
