@@ -59,20 +59,17 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
     shown = [repr(name) if name else "the first column" for name in names] or numbered
     if len(candidates) > 1:
         (first, *_), (second, *_) = candidates[:2]
-        problem = f"{shown[first]} and {shown[second]} may both be the codes"
         spelling = "Keep one of them"
         if names and path.suffix.lower() in (".csv", ".tsv"):
             spelling = f"Write {path}:{names[first]} or {path}:{names[second]}"
-        raise ProtocolError(f"{path}: {problem}. {spelling}.")
+        raise ProtocolError(f"{path}: {shown[first]} and {shown[second]} may both be the codes. {spelling}.")
     of_codes = [at for candidate in candidates for at in candidate]
     ids = _id_columns(columns, names, of_codes)[:1]
     others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
     said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"] * bool(of_codes)
     said += [f"ids in {shown[at]}" for at in ids] + [f"not read: {', '.join(others)[:60]}"] * bool(others)
-    codes = [
-        "".join(cells).replace("-1", "0").replace("+", "")
-        for cells in zip(*(columns[at] for at in of_codes), strict=True)
-    ]
+    fields = zip(*(columns[at] for at in of_codes), strict=True)
+    codes = ["".join(of_item).replace("-1", "0").replace("+", "") for of_item in fields]
     return Columns(codes, [cell for at in ids for cell in columns[at]], "; ".join(said), others if codes else {})
 
 

@@ -210,8 +210,7 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str,
     sizes = list(map(n_items.get, labelled))
     form, arrays, classes = _labels(list(labelled.values()), sizes) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
-    forms = dict.fromkeys(labelled, form)
-    return {role: _listing(part, forms.get(role, ""), by_role.get(role), classes) for role, part in parts.items()}
+    return {role: _listing(part, form * part.has_labels, by_role.get(role), classes) for role, part in parts.items()}
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
