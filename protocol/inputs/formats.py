@@ -77,8 +77,6 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
 def reading(path: Path, expected: str) -> Iterator[None]:
     """Check that a file exists, convert any error of its reader into a ProtocolError of one line, suppress warnings."""
     try:
-        if not path.exists():
-            raise ProtocolError(f"{path}: no such file.")
         text.check_regular(path, "a file")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
@@ -261,9 +259,7 @@ def _divided(path: Path, names: list[str], columns: list[int], rows: list[list[s
     named = [n for n in columns if names[n]] or columns
     read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
     read += ", sep=None, engine='python'" * (path.suffix != ".csv")
-    saved = "index=False"
-    if not has_header:
-        read, saved = f"{read}, header=None", f"{saved}, header=False"
+    read, saved = read + ", header=None" * (not has_header), "index=False" + ", header=False" * (not has_header)
     vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
     are_unique = len({row[named[0]] for row in rows}) == len(rows)
     options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)

@@ -344,9 +344,8 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     if table.is_short:
         return False
     end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
-    if are_files or end_in_lines or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])):
-        return True
-    if not table.is_python and any(_file_columns(table)):
+    names_ids = not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1]))
+    if are_files or end_in_lines or names_ids or (not table.is_python and any(_file_columns(table))):
         return True
     labels = known.union(*others)
     are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
