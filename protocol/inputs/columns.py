@@ -78,9 +78,9 @@ def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> lis
 
     Single bits are one candidate together, if all other cells are ids: all different, words or whole numbers.
     """
-    of_bits, of_hex = list[int](), list[int]()
+    of_bits, of_hex, labels = list[int](), list[int](), _label_columns(names)
     for at, (name, cells) in enumerate(zip(names or [""] * len(columns), columns, strict=True)):
-        if text.is_id_name(name) or name.lower() in text.LABEL_COLUMNS:
+        if text.is_id_name(name) or at in labels:
             continue
         n_proofs = len(cells) if name.lower() in _NAMES else sum(1 for cell in cells if IN_COLUMNS.search(cell))
         if n_proofs and all(map(BITS.fullmatch, cells)):
@@ -89,11 +89,17 @@ def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> lis
             of_hex.append(at)  # two proofs, because the first may be a header, b0
     found = of_bits or [at for at in of_hex if not all(map(str.isdecimal, columns[at]))] or of_hex
     for bits in _SINGLE:
-        others = [at for at, cells in enumerate(columns) if not {*cells} <= bits]
-        if len(others) == 1 and text.are_ids(columns[others[0]]) and _are_bits(names, len(columns)):
-            may_be_code = not names or names[others[0]].lower() in _NAMES
-            return [[at] for at in found if may_be_code] + [[at for at in range(len(columns)) if at not in others]]
+        others = [at for at, cells in enumerate(columns) if at in labels or not {*cells} <= bits]
+        ids, single = [at for at in others if at not in labels] or others, sorted({*range(len(columns))} - {*others})
+        shown = [names[at] for at in (*ids, *single)] if names else []
+        if len(ids) == 1 and text.are_ids(columns[ids[0]]) and _are_bits(shown, 1 + len(single)):
+            may_be_code = not names or names[ids[0]].lower() in _NAMES
+            return [[at] for at in found if may_be_code] + [single]
     return [[at] for at in found]
+
+
+def _label_columns(names: Sequence[str]) -> list[int]:
+    return [at for at, name in enumerate(names) if name.lower() in text.LABEL_COLUMNS]
 
 
 def _are_bits(names: Sequence[str], n_columns: int) -> bool:
@@ -109,6 +115,7 @@ def _id_columns(columns: Sequence[Sequence[str]], names: Sequence[str], of_codes
     A column next to single bits is one of ids.
     """
     free = [at for at, cells in enumerate(columns) if at not in of_codes and len({*cells}) == len(cells)]
+    free = [at for at in free if at not in _label_columns(names)] or free
     named = [at for at in free if names and (text.is_id_name(names[at]) or (at == 0 and not names[at]))]
     words = [at for at in free if not any(map(text.is_number, columns[at]))]
     words = [at for at in words if at < min(of_codes, default=1) or all(map(names_file, columns[at]))]
