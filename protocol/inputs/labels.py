@@ -188,8 +188,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
     sizes = {} if n_items is None else {role: n_items}
-    is_read = isinstance(values, Listing)
-    listing = values if is_read else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
+    listing = values if isinstance(values, Listing) else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
     labels = _labels(listing, n_items)

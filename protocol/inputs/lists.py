@@ -451,11 +451,10 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
         _check_separators(tables)
     if all(table.is_python for table in tables):
         return has_fields
-    are_several: bool | None = has_fields
     if mark is not None:
         are_several = _are_several(every, has_fields)
-    elif len(n_fields) == 1:
-        are_several = _are_columns(tables, rows)
+    else:
+        are_several = _are_columns(tables, rows) if len(n_fields) == 1 else has_fields
     if are_several is None:
         start, row, name = "" if tables[0].ids is None else "id-", max(every, key=len), tables[0].name
         if has_fields:  # which together are the class of no other item
