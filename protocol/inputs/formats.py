@@ -19,6 +19,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path, PurePosixPath
 from string import digits
@@ -390,9 +391,9 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    names = [name for name, _, _ in io.whosmat(path)]
-    first = key.partition(".")[0] if key else None
-    variables = _fields(io.loadmat(path, variable_names=[first] if first in names else names, mat_dtype=True))
+    names = [key.partition(".")[0]] if key else None
+    read = partial(io.loadmat, path, mat_dtype=True)
+    variables = _fields(read(variable_names=names)) or _fields(read())  # all of them for the message
     value = variables[_key_among(list(variables), key, path)]
     if hasattr(value, "toarray"):
         text.check_array(path, _DOUBLE * prod(value.shape))

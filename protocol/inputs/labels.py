@@ -91,8 +91,7 @@ def label_pair(
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
-        _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
-        return numbers[:n_queries], numbers[n_queries:], lacking
+        sides = np.split(np.unique(np.concatenate(sides), return_inverse=True)[1], [n_queries])
     return sides[0], sides[1], lacking
 
 

@@ -77,7 +77,7 @@ def numbers(array: NDArray, name: str) -> NDArray:
 
 
 def non_empty(array: NDArray, name: str, columns: str = "d") -> NDArray:
-    """Return an array; raise ProtocolError unless it is (n, d), n >= 1 and d >= 1; `columns` is what the error calls d."""
+    """Return an array; raise ProtocolError unless it is (n, d), n >= 1 and d >= 1; the error calls d `columns`."""
     if array.ndim != 2 or 0 in array.shape:
         raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, {columns}), got shape {array.shape}.")
     return array
