@@ -36,8 +36,8 @@ class Columns(NamedTuple):
 def read_columns(path: Path, column: str | None = None) -> Columns:
     """Return the only column of codes, and that of ids: the one that the header names, or the first of distinct words.
 
-    Codes may also have a column for each bit, next to one of ids. `column` is the name of the column of codes, if it is
-    known.
+    Codes may also have a column for each bit, next to one of ids and those of labels. `column` is the name of the column
+    of codes, if it is known.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
         return Columns()
     columns = [[field.strip() for field in column] for column in zip(*rows, strict=True)]
     candidates = _code_columns(columns, names)
-    if not names and not candidates and len(rows) > 1:
+    if not names and not candidates:
         below = [cells[1:] for cells in columns]
         if candidates := _code_columns(below, rows[0]):
             names, columns = rows[0], below
@@ -66,7 +66,7 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
     of_codes = [at for candidate in candidates for at in candidate]
     ids = _id_columns(columns, names, of_codes)[:1]
     others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
-    said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"] * bool(of_codes)
+    said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"]
     said += [f"ids in {shown[at]}" for at in ids] + [f"not read: {', '.join(others)[:60]}"] * bool(others)
     fields = zip(*(columns[at] for at in of_codes), strict=True)
     codes = ["".join(of_item).replace("-1", "0").replace("+", "") for of_item in fields]
@@ -76,7 +76,8 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
 def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
     """Return which columns may be codes: of 0 and 1, else hexadecimal; with decimal numbers only if no other is.
 
-    Single bits are one candidate together, if all other cells are ids: all different, words or whole numbers.
+    Single bits are one candidate together, if the only other column has ids: all different, words or whole numbers. The
+    columns that the header calls labels do not count, unless no other is left.
     """
     of_bits, of_hex, labels = list[int](), list[int](), _label_columns(names)
     for at, (name, cells) in enumerate(zip(names or [""] * len(columns), columns, strict=True)):

@@ -177,8 +177,6 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     rows, header = (rest, names) if are_names else ([names, *rest], [])
     n_ids = _check_words(path, header, rows)
     _check_columns(path, header[n_ids:], rows, n_ids)
-    if not (are_names or n_ids or any('"' in line for line in lines)):
-        return lines, []
     rows = [*_split(path, lines[are_names:], mark, n_ids)]
     if (shortest := min(map(len, rows))) <= n_ids:
         number = _line(path, [*map(len, rows)].index(shortest), len(rows))
