@@ -70,10 +70,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         from protocol.checks import missing_extra
 
-        explained = missing_extra(error)
-        if explained is None:
-            raise
-        raise explained from error
+        raise missing_extra(error) or error from None
 
 
 def __dir__() -> list[str]:

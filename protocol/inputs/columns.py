@@ -36,8 +36,8 @@ class Columns(NamedTuple):
 def read_columns(path: Path, column: str | None = None) -> Columns:
     """Return the only column of codes, and that of ids: the one that the header names, or the first of distinct words.
 
-    Codes may also have a column for each bit, next to one of ids and those of labels. `column` is the name of the column
-    of codes, if it is known.
+    Codes may also have a column for each bit, next to one of ids and those of labels. `column` is the name of the
+    column of codes, if it is known.
 
     Raises
     ------
