@@ -41,50 +41,20 @@ get, names
     Return a registered plug-in, or the names of all plug-ins of one kind.
 """
 
+import ast
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from protocol import provenance
 
-if TYPE_CHECKING:
-    from protocol.auditing import Evidence as Evidence
-    from protocol.auditing import audit as audit
-    from protocol.auditing.duplicates import find_duplicates as find_duplicates
-    from protocol.comparison import compare as compare
-    from protocol.comparison import leaderboard as leaderboard
-    from protocol.evaluation import Codes as Codes
-    from protocol.evaluation import Evaluator as Evaluator
-    from protocol.evaluation import Judgments as Judgments
-    from protocol.evaluation import Labels as Labels
-    from protocol.evaluation import Nearest as Nearest
-    from protocol.evaluation import Outputs as Outputs
-    from protocol.evaluation import Relevant as Relevant
-    from protocol.evaluation import bucket_search as bucket_search
-    from protocol.evaluation import evaluate as evaluate
-    from protocol.evaluation import evaluate_run as evaluate_run
-    from protocol.evaluators import diagnose as diagnose
-    from protocol.evaluators import explain as explain
-    from protocol.quantisers import attribute as attribute
-    from protocol.quantisers import quantisation as quantisation
-    from protocol.registry import get as get
-    from protocol.registry import names as names
-    from protocol.splits import load_split as load_split
-    from protocol.verification import verify as verify
-
 __version__ = provenance.VERSION
 
-_NAMES = {
-    "auditing": "Evidence audit",
-    "auditing.duplicates": "find_duplicates",
-    "comparison": "compare leaderboard",
-    "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate evaluate_run",
-    "evaluators": "diagnose explain",
-    "quantisers": "attribute quantisation",
-    "registry": "get names",
-    "splits": "load_split",
-    "verification": "verify",
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_MODULES = {
+    name.name: str(node.module) for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names
 }
-_MODULES = {name: f"protocol.{module}" for module, names in _NAMES.items() for name in names.split()}
+"""The module of each public name, which the stub lists once for type checkers too (SPEC 1 of Scientific Python)."""
 _OF_COMMANDS = {"recall": "quantisation, or attribute for the results of a search engine", "list": "names and get"}
 """The functions of commands that have another name."""
 
@@ -100,10 +70,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         from protocol.checks import missing_extra
 
-        explained = missing_extra(error)
-        if explained is None:
-            raise
-        raise explained from error
+        raise missing_extra(error) or error from None
 
 
 def __dir__() -> list[str]:

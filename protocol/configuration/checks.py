@@ -16,7 +16,7 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, 
 from protocol.configuration.schema import at
 from protocol.datasets import Data, check_vectors, load, redacted
 from protocol.hashers.selection import points
-from protocol.inputs.arrays import array_shape, user_path
+from protocol.inputs.arrays import shape_with_ids, user_path
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
@@ -310,7 +310,7 @@ def _check_code_files(feature: FeaturePlan, experiment: Experiment) -> None:
             sizes = experiment.sizes(split)
             for role, file in itertools.chain(*(files.items() for files in method.files(split, run).values())):
                 user_path(file, "file", f"codes.{method.name}.{role}")
-                shape = array_shape(file) if role in sizes else None
+                shape = shape_with_ids(file)[0] if role in sizes else None
                 if shape is not None and shape[0] != sizes[role]:
                     items = f"the {sizes[role]:,} items of `{role}` in the {split} split"
                     raise ProtocolError(f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for {items}.")

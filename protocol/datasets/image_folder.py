@@ -194,9 +194,7 @@ def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tu
     unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
     sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
     problems = [
-        f"{counted(len(names), noun)} without {other}, the first {min(names)!r}"
-        for noun, other, names in sides
-        if names
+        f"{counted(len(ids), noun)} without {other}, the first {min(ids)!r}" for noun, other, ids in sides if ids
     ]
     if problems:
         n_equal = len({one_form(name)[-1] for name in unlabelled} & {one_form(name)[-1] for name in unknown})

@@ -339,9 +339,9 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
     if same.size > differs[ordered[0]].sum() and np.ptp(same) > _TOLERANCE:
         nearest, cases = ways[ordered[0]], (np.flatnonzero(differs[ordered[0]]) + 1).tolist()
     if agreeing:
+        matches, table = [] if np.isnan(numbers).any() else agreeing, _table(known, answers, agreeing[0])
         verdict = _agreement(known, agreeing, answers, numbers, n_decimals)
-        table = _table(known, answers, agreeing[0])
-        return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
+        return Diagnosis(verdict, matches, nearest, cases, answers, table)
     last = int(differs.argmax(axis=1).max())
     texts = [_TEXTS["unknown"].format(_case(known, last))]
     if nearest is not None:
@@ -387,12 +387,11 @@ def _compared(known: _Known, numbers: Floats, half_units: Floats) -> tuple[list[
 
 def _table(known: _Known, answers: Answers, compared: Way | None) -> Table:
     """Return the table of cases and answers, with the scores of an evaluation."""
-    columns = [map(str, answers), [case.name for case in known.cases], map(_text, answers.values())]
-    header = ["case", "contains", "answer"]
+    columns = {"case": map(str, answers), "contains": (case.name for case in known.cases)}
+    columns["answer"] = map(_text, answers.values())
     if compared is not None:
-        columns.append(map(_text, known.means[known.ways.index(compared)].tolist()))
-        header.append(compared.measure)
-    return Table("cases", "", header, list(zip(*columns, strict=True)))
+        columns[compared.measure] = map(_text, known.means[known.ways.index(compared)].tolist())
+    return Table("cases", "", [*columns], list(zip(*columns.values(), strict=True)))
 
 
 def _peculiarity(known: _Known, answers: Answers, numbers: Floats, n_decimals: int) -> str:

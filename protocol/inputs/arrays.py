@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
 from protocol.inputs.text import INPUTS
-from protocol.inputs.validation import LARGEST_INTEGER
+from protocol.inputs.validation import LARGEST_INTEGER, non_empty, numbers
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 """The extensions of files of arrays, in which lists may be stored as well."""
@@ -120,25 +120,16 @@ def _oriented(array: NDArray, file: str | Path) -> NDArray:
     return array.T
 
 
-def _numbers(array: NDArray, name: str) -> NDArray:
-    if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    return array
+def shape_with_ids(file: str | Path) -> tuple[tuple[int, ...] | None, NDArray[np.str_] | None]:
+    """Return the shape of an array without its values, and the ids next to its rows, as `numbers_with_ids`.
 
-
-def array_shape(file: str | Path) -> tuple[int, ...] | None:
-    """Return the shape of an array without its values; None for ``.mat`` and unknown formats.
+    The shape is None for ``.mat`` and unknown formats.
 
     Raises
     ------
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
-    return shape_with_ids(file)[0]
-
-
-def shape_with_ids(file: str | Path) -> tuple[tuple[int, ...] | None, NDArray[np.str_] | None]:
-    """Return the shape of an array, as `array_shape`, and the ids next to its rows, as `numbers_with_ids`."""
     path, key = path_and_key(file)
     if path.suffix.lower() not in formats.EXTENSIONS:
         return None, None
@@ -169,8 +160,8 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
             if len(line.split()) in (4, 6):
                 hint = "need the ids of all queries and database items (--query-ids and --database-ids)"
                 raise ProtocolError(f"{file}: these look like TREC judgments, which {hint}.") from error
-            got = textwrap.shorten(line, 40)
-            raise ProtocolError(f"{file}, line {number}: {got!r} is not a list of database positions.") from error
+            where = f"{file}, line {number}: {textwrap.shorten(line, 40)!r}"
+            raise ProtocolError(f"{where} is not a list of database positions.") from error
     if not lists:
         raise ProtocolError(f"{file}: the file is empty. It needs a line of database positions for every query.")
     return lists
@@ -204,24 +195,20 @@ def numbers_from(values: Any, role: str) -> NDArray:
     ProtocolError
         If the file can't be read, or the values are not an array of numbers.
     """
-    return read_array(values) if is_file(values) else _numbers(as_numpy(values, role), role)
+    return read_array(values) if is_file(values) else numbers(as_numpy(values, role), role)
 
 
 def numbers_with_ids(values: Any, role: str) -> tuple[NDArray, NDArray[np.str_] | None]:
     """Return an array of numbers, as `numbers_from`, and the ids of its rows; None if a text has none next to them."""
     if not is_file(values):
-        return _numbers(as_numpy(values, role), role), None
+        return numbers(as_numpy(values, role), role), None
     with formats.opened(*path_and_key(values)) as stored:
-        return _numbers(_oriented(stored.read(), values), str(values)), _ids(stored, values)
+        return numbers(_oriented(stored.read(), values), str(values)), _ids(stored, values)
 
 
 def matrix_from(values: Any, role: str, columns: str = "d") -> NDArray:
     """Return a non-empty matrix of numbers (n, d), as `numbers_from`; `columns` is what error messages call d."""
-    array = numbers_from(values, role)
-    if array.ndim != 2 or 0 in array.shape:
-        expected = f"a non-empty 2-D array (n, {columns})"
-        raise ProtocolError(f"{named(values, role)}: expected {expected}, got shape {array.shape}.")
-    return array
+    return non_empty(numbers_from(values, role), named(values, role), columns)
 
 
 def items_from(values: Any, role: str) -> NDArray:

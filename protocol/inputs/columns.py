@@ -36,8 +36,8 @@ class Columns(NamedTuple):
 def read_columns(path: Path, column: str | None = None) -> Columns:
     """Return the only column of codes, and that of ids: the one that the header names, or the first of distinct words.
 
-    Codes may also have a column for each bit, next to one of ids. `column` is the name of the column of codes, if it is
-    known.
+    Codes may also have a column for each bit, next to one of ids and those of labels. `column` is the name of the
+    column of codes, if it is known.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
         return Columns()
     columns = [[field.strip() for field in column] for column in zip(*rows, strict=True)]
     candidates = _code_columns(columns, names)
-    if not names and not candidates and len(rows) > 1:
+    if not names and not candidates:
         below = [cells[1:] for cells in columns]
         if candidates := _code_columns(below, rows[0]):
             names, columns = rows[0], below
@@ -59,31 +59,29 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
     shown = [repr(name) if name else "the first column" for name in names] or numbered
     if len(candidates) > 1:
         (first, *_), (second, *_) = candidates[:2]
-        problem = f"{shown[first]} and {shown[second]} may both be the codes"
         spelling = "Keep one of them"
         if names and path.suffix.lower() in (".csv", ".tsv"):
             spelling = f"Write {path}:{names[first]} or {path}:{names[second]}"
-        raise ProtocolError(f"{path}: {problem}. {spelling}.")
+        raise ProtocolError(f"{path}: {shown[first]} and {shown[second]} may both be the codes. {spelling}.")
     of_codes = [at for candidate in candidates for at in candidate]
     ids = _id_columns(columns, names, of_codes)[:1]
     others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
-    said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"] * bool(of_codes)
+    said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"]
     said += [f"ids in {shown[at]}" for at in ids] + [f"not read: {', '.join(others)[:60]}"] * bool(others)
-    codes = [
-        "".join(cells).replace("-1", "0").replace("+", "")
-        for cells in zip(*(columns[at] for at in of_codes), strict=True)
-    ]
+    fields = zip(*(columns[at] for at in of_codes), strict=True)
+    codes = ["".join(of_item).replace("-1", "0").replace("+", "") for of_item in fields]
     return Columns(codes, [cell for at in ids for cell in columns[at]], "; ".join(said), others if codes else {})
 
 
 def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
     """Return which columns may be codes: of 0 and 1, else hexadecimal; with decimal numbers only if no other is.
 
-    Single bits are one candidate together, if all other cells are ids: all different, words or whole numbers.
+    Single bits are one candidate together, if the only other column has ids: all different, words or whole numbers. The
+    columns that the header calls labels do not count, unless no other is left.
     """
-    of_bits, of_hex = list[int](), list[int]()
+    of_bits, of_hex, labels = list[int](), list[int](), _label_columns(names)
     for at, (name, cells) in enumerate(zip(names or [""] * len(columns), columns, strict=True)):
-        if text.is_id_name(name) or name.lower() in text.LABEL_COLUMNS:
+        if text.is_id_name(name) or at in labels:
             continue
         n_proofs = len(cells) if name.lower() in _NAMES else sum(1 for cell in cells if IN_COLUMNS.search(cell))
         if n_proofs and all(map(BITS.fullmatch, cells)):
@@ -92,11 +90,17 @@ def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> lis
             of_hex.append(at)  # two proofs, because the first may be a header, b0
     found = of_bits or [at for at in of_hex if not all(map(str.isdecimal, columns[at]))] or of_hex
     for bits in _SINGLE:
-        others = [at for at, cells in enumerate(columns) if not {*cells} <= bits]
-        if len(others) == 1 and text.are_ids(columns[others[0]]) and _are_bits(names, len(columns)):
-            may_be_code = not names or names[others[0]].lower() in _NAMES
-            return [[at] for at in found if may_be_code] + [[at for at in range(len(columns)) if at not in others]]
+        others = [at for at, cells in enumerate(columns) if at in labels or not {*cells} <= bits]
+        ids, single = [at for at in others if at not in labels] or others, sorted({*range(len(columns))} - {*others})
+        shown = [names[at] for at in (*ids, *single)] if names else []
+        if len(ids) == 1 and text.are_ids(columns[ids[0]]) and _are_bits(shown, 1 + len(single)):
+            may_be_code = not names or names[ids[0]].lower() in _NAMES
+            return [[at] for at in found if may_be_code] + [single]
     return [[at] for at in found]
+
+
+def _label_columns(names: Sequence[str]) -> list[int]:
+    return [at for at, name in enumerate(names) if name.lower() in text.LABEL_COLUMNS]
 
 
 def _are_bits(names: Sequence[str], n_columns: int) -> bool:
@@ -112,6 +116,7 @@ def _id_columns(columns: Sequence[Sequence[str]], names: Sequence[str], of_codes
     A column next to single bits is one of ids.
     """
     free = [at for at, cells in enumerate(columns) if at not in of_codes and len({*cells}) == len(cells)]
+    free = [at for at in free if at not in _label_columns(names)] or free
     named = [at for at in free if names and (text.is_id_name(names[at]) or (at == 0 and not names[at]))]
     words = [at for at in free if not any(map(text.is_number, columns[at]))]
     words = [at for at in words if at < min(of_codes, default=1) or all(map(names_file, columns[at]))]

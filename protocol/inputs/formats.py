@@ -19,6 +19,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path, PurePosixPath
 from string import digits
@@ -68,9 +69,7 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, or larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed.
     """
-    expected, open_format = _FORMATS.get(
-        path.suffix.lower(), ("a file of another format", lambda path, key, files: refuse_unread(path, key))
-    )
+    expected, open_format = _FORMATS.get(path.suffix.lower(), ("a file of another format", refuse_unread))
     with reading(path, expected), contextlib.ExitStack() as files:
         yield open_format(path, key, files)
 
@@ -79,8 +78,6 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
 def reading(path: Path, expected: str) -> Iterator[None]:
     """Check that a file exists, convert any error of its reader into a ProtocolError of one line, suppress warnings."""
     try:
-        if not path.exists():
-            raise ProtocolError(f"{path}: no such file.")
         text.check_regular(path, "a file")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
@@ -142,15 +139,14 @@ def _split(path: Path, lines: Sequence[str], mark: str | None, n_ids: int = -1) 
         return
     mark = mark or ("\t" if "\t" in lines[-1] else " ")
     for line in lines:
+        shown = repr(line[:60].strip())
         try:
             row = next(csv.reader([line.rstrip()], delimiter=mark, skipinitialspace=True, strict=True))
         except csv.Error as error:
-            raise ProtocolError(
-                f"{path}: the quotes of the line {line[:60].strip()!r} do not match ({error})."
-            ) from error
+            raise ProtocolError(f"{path}: the quotes of the line {shown} do not match ({error}).") from error
         if n_ids >= 0 and any(mark in field for field in row[n_ids:]):
             hint = f"a number in quotes contains {mark!r}. Write a point for a decimal comma"
-            raise ProtocolError(f"{path}: in the line {line[:60].strip()!r}, {hint}.")
+            raise ProtocolError(f"{path}: in the line {shown}, {hint}.")
         yield row if n_ids < 0 else [*row[:n_ids], *filter(None, [mark.join(row[n_ids:])])]
 
 
@@ -181,8 +177,6 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     rows, header = (rest, names) if are_names else ([names, *rest], [])
     n_ids = _check_words(path, header, rows)
     _check_columns(path, header[n_ids:], rows, n_ids)
-    if not (are_names or n_ids or any('"' in line for line in lines)):
-        return lines, []
     rows = [*_split(path, lines[are_names:], mark, n_ids)]
     if (shortest := min(map(len, rows))) <= n_ids:
         number = _line(path, [*map(len, rows)].index(shortest), len(rows))
@@ -245,8 +239,10 @@ def _check_columns(path: Path, names: list[str], rows: list[list[str]], n_ids: i
     columns = list(zip(*rows, strict=False))
     are_fractions = [any(map(text.is_fraction, column)) for column in columns]
     is_other = [not (name.startswith(stem) and name[len(stem) :].isdecimal()) for name in names]
-    may_count = not n_ids and len(rows) >= _FEWEST and (not names or is_other[0]) and any(are_fractions[1:])
-    if may_count and _counts(columns[0]):
+    numbers = [float(field) for field in columns[0] if text.is_number(field)]
+    ascend = len(numbers) == len(rows) >= _FEWEST and bool((np.diff(numbers) == 1).all()) and not are_fractions[0]
+    may_be_other = not n_ids and (not names or is_other[0]) and not columns[0][0].strip().startswith("+")
+    if ascend and may_be_other and any(are_fractions[1:]):
         hint = f"Write a header that begins with id if it is no feature, or +{rows[0][0]} in its first row if it is one"
         raise ProtocolError(f"{path}: the first column counts the rows, so it may be ids or a feature. {hint}.")
     by_name = zip(names, is_other, are_fractions[n_ids:], strict=False)
@@ -257,21 +253,12 @@ def _check_columns(path: Path, names: list[str], rows: list[list[str]], n_ids: i
         raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on{is_id}.")
 
 
-def _counts(fields: Sequence[str]) -> bool:
-    """Return whether fields are whole numbers that ascend by one, the first of them without a sign."""
-    if not all(map(text.is_number, fields)) or any(map(text.is_fraction, fields)) or fields[0].strip().startswith("+"):
-        return False
-    return bool((np.diff(np.array(fields, dtype=np.float64)) == 1).all())
-
-
 def _divided(path: Path, names: list[str], columns: list[int], rows: list[list[str]], *, has_header: bool) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
     named = [n for n in columns if names[n]] or columns
     read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
     read += ", sep=None, engine='python'" * (path.suffix != ".csv")
-    saved = "index=False"
-    if not has_header:
-        read, saved = f"{read}, header=None", f"{saved}, header=False"
+    read, saved = read + ", header=None" * (not has_header), "index=False" + ", header=False" * (not has_header)
     vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
     are_unique = len({row[named[0]] for row in rows}) == len(rows)
     options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
@@ -311,10 +298,9 @@ def _numbers(path: Path, lines: Sequence[str], mark: str | None) -> NDArray:
     except ValueError as error:
         rows = [line.split(mark) for line in lines]
         for at, row in enumerate(rows):
-            problems = [f"{counted(len(row), 'field')}, but {len(rows[0])} in the first row"] * (
-                len(row) != len(rows[0])
-            )
-            problems += [f"{field.strip()[:60]!r} is not a number" for field in row if not text.is_number(field)]
+            problems = [f"{field.strip()[:60]!r} is not a number" for field in row if not text.is_number(field)]
+            if len(row) != len(rows[0]):
+                problems = [f"{counted(len(row), 'field')}, but {len(rows[0])} in the first row"]
             if problems:
                 raise ProtocolError(f"{path}, line {_line(path, at, len(rows))}: {problems[0]}.") from error
         raise
@@ -403,22 +389,18 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    names = [name for name, _, _ in io.whosmat(path)]
-    first = key.partition(".")[0] if key else None
-    variables = _fields(io.loadmat(path, variable_names=[first] if first in names else names, mat_dtype=True))
+    names = [key.partition(".")[0]] if key else None
+    read = partial(io.loadmat, path, mat_dtype=True)
+    variables = _fields(read(variable_names=names)) or _fields(read())  # all of them for the message
     value = variables[_key_among(list(variables), key, path)]
     if hasattr(value, "toarray"):
         text.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
     if value.dtype == object:
-        value = _texts_of_cells(value, str(path))
+        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in value.flat):
+            raise ProtocolError(f"{path}: a cell array, but not of text.")
+        value = np.array(["".join(cell.flat) for cell in value.flat], dtype=np.str_)
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
-
-
-def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
-    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
-        raise ProtocolError(f"{name}: a cell array, but not of text.")
-    return np.array(["".join(cell.flat) for cell in cells.flat], dtype=np.str_)
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
@@ -443,14 +425,11 @@ def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
     """Return the key of the array to read: the requested one, or the only one."""
-    if key is None and len(keys) == 1:
-        return keys[0]
-    content = f"The file contains: {abridged(sorted(keys), _MOST_KEYS)}."
-    if key is None:
-        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. {content}")
-    if key not in keys:
-        raise ProtocolError(f"{path}: no array {key!r}. {content}")
-    return key
+    matching = [name for name in keys if key in (None, name)]
+    if len(matching) != 1:
+        problem = f"name one of its arrays as {path.name}:KEY" if key is None else f"no array {key!r}"
+        raise ProtocolError(f"{path}: {problem}. The file contains: {abridged(sorted(keys), _MOST_KEYS)}.")
+    return matching[0]
 
 
 # TEXMEX and big-ann-benchmarks
@@ -552,7 +531,7 @@ UNREAD = frozenset([*_CONVERSIONS, *_PICKLES])
 """The extensions of formats that are not read, but can be converted."""
 
 
-def refuse_unread(path: Path, key: str | None = None) -> NoReturn:
+def refuse_unread(path: Path, key: str | None = None, files: contextlib.ExitStack | None = None) -> NoReturn:
     """Raise ProtocolError for a format that is not read, with the way to convert it if there is one."""
     suffix = path.suffix.lower()
     if suffix in _PICKLES:

@@ -71,33 +71,27 @@ def label_pair(
     sources = {"query labels": query, "database labels": database}
     read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
     codes, ids = ([files.get(f"{side}_{kind}") for side in ("query", "database")] for kind in ("codes", "ids"))
-    listings = list(map(_ordered, read.values(), sources.values(), codes, ids, (n_queries, n_database)))
-    lengths = list(map(len, listings))
-    if lengths == [n_database, n_queries] and n_queries != n_database:
-        one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
-        queries, items = counted(n_queries, "query"), counted(n_database, "database item")
-        raise ProtocolError(f"{one} for {queries}, and {other} for {items}. Are queries and database swapped?")
-    sides = [_labels(listings[0], n_queries, "query"), _labels(listings[1], n_database, "database item")]
-    kinds, classes, name = list(map(_kind, sides)), listings[0].classes, named(database, "database labels")
+    one, other = map(_ordered, read.values(), sources.values(), codes, ids, (n_queries, n_database))
+    if [len(one), len(other)] == [n_database, n_queries] and n_queries != n_database:
+        swapped = f"{one.name}: {counted(n_database, 'label')} for {counted(n_queries, 'query')}, and {other.name}: "
+        swapped += f"{counted(n_queries, 'label')} for {counted(n_database, 'database item')}"
+        raise ProtocolError(f"{swapped}. Are queries and database swapped?")
+    sides = [_labels(one, n_queries, "query"), _labels(other, n_database, "database item")]
+    kinds = list(map(_kind, sides))
     if kinds[0] != kinds[1]:
-        other = f"{kinds[0]} in {named(query, 'query labels')}"
-        raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
-    if classes != listings[1].classes:
-        raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
-    headers = [listing.header for listing in listings]
-    if () not in headers and headers[0] != headers[1]:
-        columns = (
-            f"its columns are {abridged(headers[1])}, but {abridged(headers[0])} in {named(query, 'query labels')}"
-        )
-        raise ProtocolError(f"{name}: {columns}. Write both in the same order.")
-    used = [_used(side, classes or headers[0] or headers[1]) for side in sides]
+        raise ProtocolError(f"{other.name}: {kinds[1]}, but {kinds[0]} in {one.name}. Use one form for both.")
+    if one.classes != other.classes:
+        raise ProtocolError(f"{other.name}: one side names its classes, and the columns of the other have no names.")
+    if one.header and other.header and one.header != other.header:
+        columns = f"its columns are {abridged(other.header)}, but {abridged(one.header)} in {one.name}"
+        raise ProtocolError(f"{other.name}: {columns}. Write both in the same order.")
+    used = [_used(side, one.classes or one.header or other.header) for side in sides]
     lacking = tuple(filterfalse(set(used[1]).__contains__, used[0]))
     if len(lacking) == len(used[0]):
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
-        _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
-        return numbers[:n_queries], numbers[n_queries:], lacking
+        sides = np.split(np.unique(np.concatenate(sides), return_inverse=True)[1], [n_queries])
     return sides[0], sides[1], lacking
 
 
@@ -110,11 +104,10 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
         Also if there are ids of the codes, but labels without ids.
     """
     if ids_of_codes is not None:
+        source_of_ids = named(ids_of_codes, "the ids")
         if listing.ids is None:
-            raise ProtocolError(
-                f"{listing.name}: labels without ids, so {named(ids_of_codes, 'ids')} can't order them."
-            )
-        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, named(ids_of_codes, "the ids"))
+            raise ProtocolError(f"{listing.name}: labels without ids, so {source_of_ids} can't order them.")
+        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, source_of_ids)
         return _in_order(listing, ids_from(ids_of_codes, f"ids for {listing.name}", n_items).astype(np.str_))
     if listing.ids is None or not is_file(source):
         return listing
@@ -194,8 +187,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
     sizes = {} if n_items is None else {role: n_items}
-    is_read = isinstance(values, Listing)
-    listing = values if is_read else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
+    listing = values if isinstance(values, Listing) else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
     labels = _labels(listing, n_items)

@@ -210,8 +210,7 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str,
     sizes = list(map(n_items.get, labelled))
     form, arrays, classes = _labels(list(labelled.values()), sizes) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
-    forms = dict.fromkeys(labelled, form)
-    return {role: _listing(part, forms.get(role, ""), by_role.get(role), classes) for role, part in parts.items()}
+    return {role: _listing(part, form * part.has_labels, by_role.get(role), classes) for role, part in parts.items()}
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
@@ -292,15 +291,13 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
     names = [name.strip().lower() for name in table.header[: len(columns)]]
     named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
     running = [at for at in named if is_running(columns[at])]
-    others = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
-    others = [at for at in others if at not in running] or files[: bool(running)]
+    distinct = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
+    others = sorted({*distinct} - {*running}) or files[: bool(running)]
     if len(others) > 1:
         first, second = (table.header[at] for at in others[:2])
         hint = f"Remove one, or write {table.name}:{first} or {table.name}:{second} for a list without labels."
         raise ProtocolError(f"{table.name}: the columns {first!r} and {second!r} may both be the ids. {hint}")
-    if running and others:
-        return others[0], running
-    return min(named) if named else files[0] if files and 0 not in files else 0, []
+    return (others[0], running) if running and others else ([*named, *files, 0][0], [])
 
 
 def _file_columns(table: Table) -> list[int]:
@@ -347,9 +344,8 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     if table.is_short:
         return False
     end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
-    if are_files or end_in_lines or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])):
-        return True
-    if not table.is_python and any(_file_columns(table)):
+    names_ids = not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1]))
+    if are_files or end_in_lines or names_ids or (not table.is_python and any(_file_columns(table))):
         return True
     labels = known.union(*others)
     are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
@@ -455,11 +451,10 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
         _check_separators(tables)
     if all(table.is_python for table in tables):
         return has_fields
-    are_several: bool | None = has_fields
     if mark is not None:
         are_several = _are_several(every, has_fields)
-    elif len(n_fields) == 1:
-        are_several = _are_columns(tables, rows)
+    else:
+        are_several = _are_columns(tables, rows) if len(n_fields) == 1 else has_fields
     if are_several is None:
         start, row, name = "" if tables[0].ids is None else "id-", max(every, key=len), tables[0].name
         if has_fields:  # which together are the class of no other item
@@ -541,7 +536,10 @@ def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, lis
 
 def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
-    names = list(map(_class_names, tables))
+    names = [[" ".join(" ".join(row).split()) for row in table.rows] for table in tables]
+    for table, of_table in zip(tables, names, strict=True):
+        if "" in of_table:
+            raise ProtocolError(f"{table.at(of_table.index(''))} has no label, but other items have.")
     distinct = set(chain.from_iterable(names))
     n_items = sum(map(len, names))
     if len(distinct) == 1 < n_items and all(table.ids is not None for table in tables):
@@ -556,14 +554,6 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
     nearly = "nearly " * (len(distinct) < n_items)
     own = f", {nearly}every item has a class of its own" * (10 * len(distinct) > 9 * n_items) * bool(tables[0].form)
     return f"one of {counted(len(distinct), 'class')}{own}", arrays, ()
-
-
-def _class_names(table: Table) -> list[str]:
-    """Return the name or number of the class of each item."""
-    names = [" ".join(" ".join(row).split()) for row in table.rows]
-    if "" in names:
-        raise ProtocolError(f"{table.at(names.index(''))} has no label, but other items have.")
-    return names
 
 
 def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:

@@ -55,8 +55,9 @@ def check_array(path: str | Path, n_bytes: int) -> None:
 
 
 def check_regular(path: Path, what: str) -> None:
-    """Raise ProtocolError if a path is not a regular file, FileNotFoundError if it does not exist."""
-    path.stat()
+    """Raise ProtocolError if a path does not exist, or is not a regular file."""
+    if not path.exists():
+        raise ProtocolError(f"{path}: no such file.")
     if not path.is_file():
         raise ProtocolError(f"{path}: {'a folder' if path.is_dir() else 'a non-regular file'}, not {what}.")
 
@@ -83,8 +84,6 @@ def lines(path: Path, what: str) -> list[str]:
         if len(content) > TEXT_BYTES:
             raise ProtocolError(f"{path}: larger than {TEXT_BYTES >> 20:,} MiB.")
         text = content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise ProtocolError(f"{path}: no such file.") from error
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: can't be read as {what}: it is not text in UTF-8.") from error
     except (OSError, EOFError, zlib.error) as error:

@@ -69,6 +69,20 @@ def is_integer(array: NDArray) -> NDArray[np.bool_]:
     return (np.abs(wide) < LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
 
+def numbers(array: NDArray, name: str) -> NDArray:
+    """Return an array; raise ProtocolError if it is not one of numbers."""
+    if array.dtype.kind not in "biuf":
+        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
+    return array
+
+
+def non_empty(array: NDArray, name: str, columns: str = "d") -> NDArray:
+    """Return an array; raise ProtocolError unless it is (n, d), n >= 1 and d >= 1; the error calls d `columns`."""
+    if array.ndim != 2 or 0 in array.shape:
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, {columns}), got shape {array.shape}.")
+    return array
+
+
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
     """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1, without a copy if it already is one.
 
@@ -78,11 +92,7 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
         If `X` is not numeric, not two-dimensional, empty or not finite (the message gives the first bad row), or
         does not have `n_features` columns.
     """
-    array = np.asarray(X)
-    if array.dtype.kind not in "fiub":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
+    array = non_empty(numbers(np.asarray(X), name), name)
     array = array.astype(np.float32, copy=False)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():

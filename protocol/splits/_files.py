@@ -167,8 +167,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
     path = Path(path)
     match path.suffix.lower():
         case ".h5":
-            if path.exists():
-                check_regular(path, "a split")
+            check_regular(path, "a split")
             parts = storage.read(path)
         case ".npz":
             parts = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}

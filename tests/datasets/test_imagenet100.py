@@ -54,9 +54,7 @@ def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(
 
 def test_missing_images_are_counted_and_named(written, folder):
     (folder / DATABASE[1]).unlink()
-    message = (
-        "1 image can't be used: can't be read as an image (No such file or directory) (1: image/n01440764_20.JPEG)"
-    )
+    message = "1 image can't be used: no such file (1: image/n01440764_20.JPEG)"
     refused(message, load, written(), folder=str(folder))
 
 

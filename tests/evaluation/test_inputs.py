@@ -142,6 +142,8 @@ def test_codes_in_columns_next_to_ids_of_any_name(here, header, ids, caplog):
     assert caplog.messages == [f"c.csv: codes in 3 columns; ids in {repr('sku') if header else 'column 1'}"]
     Path("c.csv").write_text("sku,n,b0,b1\n12,4,0,1\n10,4,1,1\n")
     refuses("sku, n among b0, b1|expected codes of 0/1", read_codes, "c.csv", [[0, 1]])
+    Path("c.csv").write_text("sku,label,b0,b1\n12,4,0,1\n10,4,1,1\n")
+    assert read_codes("c.csv", [[0, 1]]).query.tolist() == [[2], [3]]
 
 
 HEADERS = {
