@@ -1,10 +1,10 @@
 """Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,33 @@ from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_dista
 
 _ROWS = 4096
 _SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
+_DOUBTFUL = 0.01
+"""Results that lose more recall than this are also compared with the nearest items by the other distances."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Returned = tuple[Integers, Floats | None]
 _UNKNOWN = "of no known kind"
+_LONGEST = 1e100
 _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
+_KINDS: dict[str | None, dict[str, Callable[[Floats], Floats]]] = {
+    None: {"Hamming distances": lambda h: h},
+    "cosine": {
+        "cosine distances": lambda c: c,
+        "cosines of the vectors": lambda c: 1 - c,
+        "Euclidean distances of unit vectors": lambda c: np.copysign(np.sqrt(2 * np.abs(c)), c),
+        "squared Euclidean distances of unit vectors": lambda c: 2 * c,
+    },
+    "euclidean": {"Euclidean distances": lambda d: d, "squared Euclidean distances": lambda d: d * np.abs(d)},
+    "dot": {
+        "inner products": lambda p: -p,
+        "negated inner products": lambda p: p,
+        "1 - inner products": lambda p: 1 + p,
+    },
+}
+"""What engines return, by the distance of `_Space` of which it is a monotone function, also below 0 by a rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +66,8 @@ class LostRecall:
     ----------
     name : str
     recall : float or ndarray
-        The share of the K true neighbours among the results.
+        The number of results that are true neighbours, divided by K. All items as far as the K-th nearest one, up to
+        the precision of float32, are true neighbours.
     lost_to_index : float or ndarray
         The recall of the same results with every wrong item replaced, minus `recall`, see `attribute`.
     exact : float or ndarray
@@ -62,8 +81,8 @@ class LostRecall:
     least_lost_to_ties, most_lost_to_ties : float, ndarray or None
         The smallest and the largest value of `lost_to_ties` that an exact search can have.
     distances : str or None
-        What the engine's distances are, for example ``Hamming distances``; ``of no known kind`` if those of half of the
-        queries or more differ from the distances of the items; None without distances.
+        What the engine's distances are, for example ``Hamming distances``; ``of no known kind`` and their order if
+        those of half of the queries or more differ from the distances of the items; None without distances.
     """
 
     name: str
@@ -120,6 +139,8 @@ class Attribution(Printed):
     rows : tuple of LostRecall
         One for each set of results.
     faults : tuple of Fault
+    warnings : tuple of str
+        Results that fit another distance between vectors than the one that defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -131,6 +152,7 @@ class Attribution(Printed):
 
     rows: tuple[LostRecall, ...]
     faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
     per_query: Mapping[str, LostRecall]
     space: str
     neighbours: str
@@ -144,8 +166,9 @@ class Attribution(Printed):
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
-            checked = form if form != _UNKNOWN else f"{form}, so not compared with those of the items"
-            lines.append(f"distances of {engines}: {checked}")
+            unchecked = "; they are not compared with those of the items" * form.startswith(_UNKNOWN)
+            lines.append(f"distances of {engines}: {form}{unchecked}")
+        lines += (f"warning: {warning}" for warning in self.warnings)
         lost = [name for name in _LOST if getattr(first, name) is not None]
         names = ["recall", *lost, "exact"]
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in names)] for row in self.rows]
@@ -158,7 +181,7 @@ class Attribution(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
+        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults", "warnings")
         return {"attribution": {name: getattr(self, name) for name in names}}
 
 
@@ -173,17 +196,17 @@ class _Exact(NamedTuple):
         The number of items nearer than the K-th.
     tied : ndarray of int64, shape (n_queries,)
         The number of items at the distance of the K-th.
+    kth_true : ndarray of float64, shape (n_queries, 1)
+        The distance of the K-th item by the vectors if there are any, otherwise `kth`.
     counts : HammingCounts or None
         With codes and vectors: the counts of the true neighbours.
-    truth : Neighbours or None
-        With codes and vectors: the true neighbours.
     """
 
     kth: Floats
     nearer: Integers
     tied: Integers
+    kth_true: Floats
     counts: HammingCounts | None = None
-    truth: Neighbours | None = None
 
 
 class _Space(NamedTuple):
@@ -227,10 +250,44 @@ class _Space(NamedTuple):
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
             return error / np.maximum(2 * distances, np.sqrt(error))
         if self.distance == "dot":
-            blocks = (self.database[at : at + _ROWS] for at in range(0, len(self.database), _ROWS))
-            longest = max(np.linalg.norm(block.astype(np.float64), axis=1).max() for block in blocks)
-            return error * length[:, None] * longest
+            return error * length[:, None] * _lengths(self.database).max()
         return error
+
+    def orders_unlike(self, other: "_Space") -> bool:
+        """Return whether the same vectors may be in another order; not by another distance if all are as long."""
+        if self.distance in (None, other.distance):
+            return False
+        lengths = _lengths(self.database)
+        return bool(np.ptp(lengths) > _ERROR * self.database.shape[1] ** 0.5 * lengths.max())
+
+    def others(self) -> Iterator[tuple[Distance, "_Space"]]:
+        """Yield the other distances, with their spaces; none if a vector is zero or extreme, so that it may lack one."""
+        if self.distance is not None:
+            lengths = np.concatenate([_lengths(side) for side in (self.query, self.database)])
+            if _LONGEST > lengths.max() and lengths.min() > 1 / _LONGEST:
+                yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
+
+
+class _Kind(NamedTuple):
+    """A kind of distances with which those of an engine agree.
+
+    Parameters
+    ----------
+    name : str
+    space : _Space
+    values : ndarray of float64, shape (n_queries, K)
+        The distances of the items in this form.
+    differs : ndarray of bool, shape (n_queries, K)
+        Where the engine's are others.
+    descends : bool
+        Whether they descend with the rank.
+    """
+
+    name: str
+    space: _Space
+    values: Floats
+    differs: NDArray[np.bool_]
+    descends: bool
 
 
 def attribute(
@@ -257,13 +314,12 @@ def attribute(
     - lost_to_ties = recall of exact search by code - recall of the repaired results, in expectation,
     - lost_to_index = recall of the repaired results - recall of the engine,
 
-    and the three add up to 1 - recall. The recall is the share of the K nearest items by the vectors, as
-    ``neighbours@K``. An exact engine loses no recall to the index, whichever items of T it returns. A negative value of
-    lost_to_index means that the engine is better than exact search by code, for example because it re-ranks by the
-    vectors.
+    and the three add up to 1 - recall. The recall is the number of results that are among A or T by the vectors,
+    divided by K, as ``neighbours@K``. An exact engine loses no recall to the index, whichever items of T it returns. A
+    negative value of lost_to_index means that the engine is better than exact search by code, for example because it
+    re-ranks by the vectors.
 
-    With codes only or vectors only, the true neighbours are an exact result: the recall is the largest share of the
-    results that one exact result contains, and the rest is lost to the index.
+    With codes only or vectors only, A and T are those of what the engine searches, and the rest is lost to the index.
 
     Parameters
     ----------
@@ -275,10 +331,10 @@ def attribute(
     vectors : Nearest, optional
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
-        The distances that the engine returned with the results, in the same form: Hamming distances of codes; or of
-        vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine) or the cosines, which
-        are the inner products of normalised vectors, or inner products.
-        Others, such as squares or half precision, are of no known kind, and not compared.
+        The distances that the engine returned with the results, in the same form. Their kind is recognised by their
+        values: Hamming distances of codes; or of vectors, Euclidean distances, cosines, or 1 minus them, and inner
+        products, negated, or 1 minus them; Euclidean distances may be squared, and those of unit vectors.
+        Others, such as half precision, are of no known kind; only their order is checked.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
@@ -315,49 +371,55 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    pair, by_vectors, space = _spaces(codes, vectors)
-    truth, sizes = None, (len(space.query), len(space.database))
+    pair, spaces = _spaces(codes, vectors)
+    truth, space, sizes = None, spaces[0], (len(spaces[0].query), len(spaces[0].database))
     returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
     k = next(iter(returned.values()))[0].shape[1]
-    if by_vectors is not None and by_vectors.distance is not None:
+    if vectors is not None:
         done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
-        truth = nearest(*by_vectors[1:3], k, distance=by_vectors.distance, threads=threads, progress=done)
+        truth = nearest(*spaces[-1][1:3], k, distance=vectors.distance, threads=threads, progress=done)
+        ideal = _by_vectors(space, truth)
     if pair is not None:
         ideal = _by_codes(pair, truth, k, threads, progress)
-    elif truth is not None:
-        ideal = _by_vectors(space, truth)
-    measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
-    per_query, faults = zip(*measured, strict=True)
+    measured = [_measured(name, *of, spaces, ideal, exact, threads) for name, of in returned.items()]
+    per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
+    doubted = [*itertools.chain(*warnings), *_other_distances(by_name, returned, space, threads, progress)]
     n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
     by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
+    by += ", each of which counts" * bool(n_true.max() > k)
     neighbours = f"the {k:,} nearest by {by}"
-    return Attribution(rows, tuple(itertools.chain(*faults)), by_name, space.name, neighbours, k, *sizes)
+    every_fault = tuple(itertools.chain(*faults))
+    return Attribution(rows, every_fault, tuple(doubted), by_name, space.name, neighbours, k, *sizes)
 
 
-def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, _Space | None, _Space]:
-    """Return the codes, the vectors, and which of them the engine searches."""
-    by_vectors = None
+def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, list[_Space]]:
+    """Return the codes, and what defines neighbours: first what the engine searches, last what the true ones are by."""
+    pair, spaces = None, list[_Space]()
     if vectors is not None:
-        by_vectors = _Space("vector", *vectors.vectors(), vectors.distance)
-        check_rows(by_vectors.query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+        spaces.append(_Space("vector", *vectors.vectors(), vectors.distance))
+        check_rows(spaces[0].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
     if codes is not None:
         pair = read_codes(*codes).binary()
-        if by_vectors is not None:
-            check_sizes(pair.sizes, by_vectors.query, by_vectors.database)
-        return pair, by_vectors, _Space("code", packing.words(pair.query), packing.words(pair.database), None)
-    if by_vectors is None:
+        if spaces:
+            check_sizes(pair.sizes, spaces[0].query, spaces[0].database)
+        spaces.insert(0, _Space("code", packing.words(pair.query), packing.words(pair.database), None))
+    if not spaces:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    return None, by_vectors, by_vectors
+    return pair, spaces
 
 
 def _by_vectors(space: _Space, truth: Neighbours) -> _Exact:
     """Return what exact search by the vectors finds, which are the true neighbours."""
-    starts, n_near = truth.indptr[:-1], np.diff(truth.indptr)
-    kth = np.maximum.reduceat(truth.distances, starts)[:, None]
+    starts, n_near, kth = truth.indptr[:-1], np.diff(truth.indptr), _kth(truth)
     below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
     nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
-    return _Exact(kth, nearer, n_near - nearer)
+    return _Exact(kth, nearer, n_near - nearer, kth)
+
+
+def _kth(truth: Neighbours) -> Floats:
+    """Return the distance of the K-th nearest item of each query, (n_queries, 1)."""
+    return np.maximum.reduceat(truth.distances, truth.indptr[:-1])[:, None]
 
 
 def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, progress: Progress) -> _Exact:
@@ -368,10 +430,10 @@ def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, pr
         relevance = NeighbourRelevance(truth.indptr, truth.indices, len(pair.database))
     done = stage(progress, "counting", len(rows))
     counts = count_in_shards(*pair[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
-    kth = (counts.retrieved_within >= k).argmax(axis=1)
-    tied = counts.retrieved[rows, kth]
-    nearer = counts.retrieved_within[rows, kth] - tied
-    return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
+    within = (counts.retrieved_within >= k).argmax(axis=1)
+    tied, kth = counts.retrieved[rows, within], within[:, None].astype(np.float64)
+    nearer = counts.retrieved_within[rows, within] - tied
+    return _Exact(kth, nearer, tied, *((kth,) if truth is None else (_kth(truth), counts)))
 
 
 def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
@@ -409,21 +471,47 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
     return returned
 
 
-def _measured(
-    name: str, ids: Integers, returned: Floats | None, space: _Space, ideal: _Exact, claims_exact: bool, threads: int
-) -> tuple[LostRecall, list[Fault]]:
-    """Return the values of all queries for one set of results, and its faults, one of each kind."""
-    n_database, k = len(space.database), ids.shape[1]
-    rows = np.repeat(np.arange(len(ids)), k).reshape(ids.shape)
-    is_item, order = (ids >= 0) & (ids < n_database), np.argsort(ids, axis=1, kind="stable")
-    is_first, ordered = np.ones(ids.shape, dtype=bool), np.take_along_axis(ids, order, axis=1)
+def _lengths(vectors: NDArray) -> Floats:
+    """Return the Euclidean lengths of vectors, (n,)."""
+    blocks = (vectors[at : at + _ROWS] for at in range(0, len(vectors), _ROWS))
+    return np.concatenate([np.linalg.norm(block.astype(np.float64), axis=1) for block in blocks])
+
+
+def _apart(ids: Integers, space: _Space, threads: int) -> Floats:
+    """Return the distances of the items of each query, (n_queries, K); NaN for no item and those out of range."""
+    apart, is_item = np.full(ids.shape, np.nan), (ids >= 0) & (ids < len(space.database))
+    apart[is_item] = space.distances(np.nonzero(is_item)[0], ids[is_item], threads)
+    return apart
+
+
+def _is_first(ids: Integers) -> NDArray[np.bool_]:
+    """Return which items are not repetitions of earlier ones of the same query, (n_queries, K)."""
+    order, is_first = np.argsort(ids, axis=1, kind="stable"), np.ones(ids.shape, dtype=bool)
+    ordered = np.take_along_axis(ids, order, axis=1)
     np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
-    apart, once = np.full(ids.shape, np.nan), is_item & is_first
-    apart[is_item] = space.distances(rows[is_item], ids[is_item], threads)
-    form, faults = None, list[Fault]()
-    if returned is not None:
-        form, returned, differs = _recognised(returned, apart, space)
-    values = _values(ids, apart, once, space, ideal)
+    return is_first
+
+
+def _near(ids: Integers, apart: Floats, space: _Space, kth: Floats) -> NDArray[np.bool_]:
+    """Return which items, repeated ones once, are no farther than the K-th nearest one, (n_queries, K)."""
+    return _is_first(ids) & (apart <= kth + space.tolerance(kth))
+
+
+def _measured(
+    name: str,
+    ids: Integers,
+    returned: Floats | None,
+    spaces: list[_Space],
+    ideal: _Exact,
+    claims_exact: bool,
+    threads: int,
+) -> tuple[LostRecall, list[Fault], list[str]]:
+    """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
+    space, n_database, k = spaces[0], len(spaces[0].database), ids.shape[1]
+    measures = [(one, _apart(ids, one, threads)) for one in spaces]
+    apart = measures[0][1]
+    is_item, form, faults, warnings = ~np.isnan(apart), None, list[Fault](), list[str]()
+    values = _values(ids, measures, ideal)
     _check_first_number(name, ids, values["exact"], space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
@@ -433,22 +521,59 @@ def _measured(
             faults.append(Fault(name, kind, queries.size, query, example(query, int(is_wrong[query].argmax()))))
 
     add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
-    add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
+    add("duplicate items", is_item & ~_is_first(ids), lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     if claims_exact:
         is_inexact = values["exact"][:, None] < 1
         add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
-    if returned is not None and form != _UNKNOWN:
-        falls = np.zeros(ids.shape, dtype=bool)
-        falls[:, 1:] = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
+    if returned is not None:
+        others = ((other, _apart(ids, other, threads)) for _, other in spaces[-1].others())
+        kind = _recognised(returned, itertools.chain(measures, others))
+        form, unsorted = _ordered(returned, is_item, kind)
 
         def example(q: int, i: int) -> str:
-            wrong, right = returned[q, i], apart[q, i]
-            return f"item {ids[q, i]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+            return f"item {ids[q, i]} was returned with distance {returned[q, i]:.6g}"
 
-        add("distances not sorted", falls, example)
-        add("impossible distances", is_item & differs, example)
-    return LostRecall(name, **values, distances=form), faults
+        add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {returned[q, i - 1]:.6g}")
+        if kind is not None:
+            right, by = kind.values, spaces[-1].distance
+            is_wrong = is_item & kind.differs
+            add("impossible distances", is_wrong, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
+            if kind.space.orders_unlike(spaces[-1]):
+                warnings.append(f"{name}: these are {form}, but --distance is {by}. {_meant(kind.space.distance)}")
+    return LostRecall(name, **values, distances=form), faults, warnings
+
+
+def _meant(distance: str | None) -> str:
+    return f'Did you mean --distance {distance} (in Python, distance="{distance}")?'
+
+
+def _other_distances(
+    measured: Mapping[str, LostRecall],
+    returned: Mapping[str, _Returned],
+    space: _Space,
+    threads: int,
+    progress: Progress,
+) -> Iterator[str]:
+    """Yield a warning for results whose recall by another distance between the same vectors lacks half as much.
+
+    Results are not compared if they lose little, or their distances are those of the items.
+    """
+    doubtful, sample = dict[str, LostRecall](), space._replace(query=space.query[:_SAMPLE])
+    for name, lost in measured.items():
+        if (lost.distances or _UNKNOWN).startswith(_UNKNOWN) and lost.lost_to_index.mean() > _DOUBTFUL:
+            doubtful[name] = lost
+    for distance, other in sample.others() if doubtful else ():
+        k, sizes = next(iter(returned.values()))[0].shape[1], (len(other.query), len(other.database))
+        done = stage(progress, f"finding neighbours by {distance}", sizes[0] * sizes[1])
+        truth = nearest(*other[1:3], k, distance=distance, threads=threads, progress=done)
+        for name, lost in doubtful.items():
+            ids = returned[name][0][:_SAMPLE]
+            recall = _near(ids, _apart(ids, other, threads), other, _kth(truth)).sum() / ids.size
+            if 1 - recall <= (1 - (own := lost.recall[:_SAMPLE].mean())) / 2:
+                of = f" of the first {_SAMPLE:,} queries" * (len(space.query) > _SAMPLE)
+                values = f"{own:.4f} by {space.distance}, but {recall:.4f} by {distance}"
+                yield f"{name}: recall@{k}{of} is {values}. {_meant(distance)}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
@@ -465,39 +590,67 @@ def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, 
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
 
-def _recognised(returned: Floats, apart: Floats, space: _Space) -> tuple[str, Floats, NDArray[np.bool_]]:
-    """Return what an engine's distances are, as distances, and which differ from those of the items, `apart`."""
-    forms = {_FORMS.get(space.distance or "", "Hamming distances"): -returned if space.distance == "dot" else returned}
-    if space.distance == "cosine":
-        forms["cosines of the vectors"] = 1 - returned
-    for form, values in forms.items():
-        differs = ~(np.abs(values - apart) <= space.tolerance(apart))
-        known = np.isfinite(apart) & np.isfinite(values)
-        agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-        if agrees.sum() > _SMALLEST_SHARE * agrees.size:
-            return form, values, differs
-    return _UNKNOWN, returned, differs
+def _recognised(returned: Floats, measures: Iterable[tuple[_Space, Floats]]) -> _Kind | None:
+    """Return the kind of distances with which those of most queries agree, the first such one; None without a majority.
+
+    Others are not tried after one with which all agree.
+    """
+    best, largest = None, _SMALLEST_SHARE
+    for space, apart in measures:
+        known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
+        for name, of in _KINDS[space.distance].items():
+            bounds = of(apart - tolerance), of(apart + tolerance)
+            differs = ~((np.minimum(*bounds) <= returned) & (returned <= np.maximum(*bounds)))
+            agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
+            if agrees.sum() > largest * agrees.size:
+                best, largest = (
+                    _Kind(name, space, of(apart), differs, bool((bounds[0] > bounds[1]).any())),
+                    agrees.mean(),
+                )
+        if largest == 1:
+            break
+    return best
 
 
-def _values(ids: Integers, apart: Floats, once: NDArray[np.bool_], space: _Space, ideal: _Exact) -> dict[str, Floats]:
-    """Return the values of `LostRecall` for each query; `once` are the items, those that are repeated only once."""
+def _ordered(returned: Floats, is_item: NDArray[np.bool_], kind: _Kind | None) -> tuple[str, NDArray[np.bool_]]:
+    """Return what an engine's distances are, and which items have one that should be before the previous item's.
+
+    Those of no known kind should be in the order that more queries have.
+    """
+    rises, falls = np.zeros_like(is_item), np.zeros_like(is_item)
+    both, before, after = is_item[:, 1:] & is_item[:, :-1], returned[:, :-1], returned[:, 1:]
+    rises[:, 1:], falls[:, 1:] = both & (after > before), both & (after < before)
+    if kind is not None:
+        return kind.name, rises if kind.descends else falls
+    ascend, descend = (1 - wrong.any(axis=1).mean() for wrong in (falls, rises))
+    order = (
+        "ascending" if ascend > descend else "descending" if descend > ascend else "neither ascending nor descending"
+    )
+    return f"{_UNKNOWN}, {order} with the rank", rises if descend > ascend else falls
+
+
+def _values(ids: Integers, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, Floats]:
+    """Return the values of `LostRecall` for each query, from the distances of its items in each space."""
+    space, apart = measures[0]
     rows, k, tolerance = np.arange(len(ids)), ids.shape[1], space.tolerance(ideal.kth)
-    is_nearer = once & (apart < ideal.kth - tolerance)
-    is_tied = once & ~is_nearer & (apart <= ideal.kth + tolerance)
+    is_nearer = _is_first(ids) & (apart < ideal.kth - tolerance)
+    is_tied = _near(ids, apart, space, ideal.kth) & ~is_nearer
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
-    if ideal.counts is None or ideal.truth is None:
-        return {"recall": exact, "lost_to_index": 1 - exact, "exact": exact}
-    at, n_database = (rows, ideal.kth[:, 0].astype(np.int64)), len(space.database)
-    true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
-    is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
-    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
-    some_of_them = true_tied * free / np.maximum(tied, 1)
-    and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
-    of_ties = np.where(tied > free, some_of_them, and_others)
-    repaired = (ideal.counts.relevant_within[at] - every_tied + of_ties) / k
-    by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
+    to_truth, by_truth = measures[-1]
+    is_true = _near(ids, by_truth, to_truth, ideal.kth_true)
     recall = is_true.sum(axis=1) / k
+    if ideal.counts is None:
+        return {"recall": recall, "lost_to_index": 1 - recall, "exact": exact}
+    at, is_counted = (rows, ideal.kth[:, 0].astype(np.int64)), is_true & (by_truth <= ideal.kth_true)
+    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
+    other_ties = every_tied - (is_counted & is_tied).sum(axis=1)
+    some_of_them = true_tied * free / np.maximum(tied, 1)
+    and_others = true_tied + (free - tied) * other_ties / np.maximum(ideal.tied - tied, 1)
+    of_ties = np.where(tied > free, some_of_them, and_others)
+    true_nearer = ideal.counts.relevant_within[at] - every_tied + (is_true & ~is_counted & is_nearer).sum(axis=1)
+    repaired = (true_nearer + of_ties) / k
+    by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     return {
         "recall": recall,
         "lost_to_index": repaired - recall,
