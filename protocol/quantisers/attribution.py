@@ -27,8 +27,8 @@ from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_dista
 
 _ROWS = 4096
 _SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
-_DOUBTFUL = 0.01
-"""Results that lose more recall than this are also compared with the nearest items by the other distances."""
+_DOUBTFUL, _FEW = 0.01, 100
+"""If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Returned = tuple[Integers, Floats | None]
@@ -227,6 +227,11 @@ class _Space(NamedTuple):
     database: NDArray
     distance: Distance | None
 
+    @property
+    def rounding(self) -> float:
+        """The error of a sum of products of unit vectors: 4 sqrt(d) roundings."""
+        return _ERROR * self.query.shape[1] ** 0.5
+
     def distances(self, rows: Integers, items: Integers, threads: int = 1) -> Floats:
         """Return the distances of pairs of a query and an item, (n_pairs,)."""
         if self.distance is not None:
@@ -245,49 +250,42 @@ class _Space(NamedTuple):
         """
         if self.distance is None:
             return 0.0
-        error, length = _ERROR * self.query.shape[1] ** 0.5, np.linalg.norm(self.query.astype(np.float64), axis=1)
+        error, length = self.rounding, _lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
-            return error / np.maximum(2 * distances, np.sqrt(error))
+            return error / np.maximum(2 * distances, np.maximum(np.sqrt(error), np.finfo(np.float64).tiny))
         if self.distance == "dot":
             return error * length[:, None] * _lengths(self.database).max()
         return error
 
-    def orders_unlike(self, other: "_Space") -> bool:
-        """Return whether the same vectors may be in another order; not by another distance if all are as long."""
-        if self.distance in (None, other.distance):
-            return False
-        lengths = _lengths(self.database)
-        return bool(np.ptp(lengths) > _ERROR * self.database.shape[1] ** 0.5 * lengths.max())
-
     def others(self) -> Iterator[tuple[Distance, "_Space"]]:
-        """Yield the other distances, with their spaces; none if a vector is zero or extreme, so that it may lack one."""
-        if self.distance is not None:
-            lengths = np.concatenate([_lengths(side) for side in (self.query, self.database)])
-            if _LONGEST > lengths.max() and lengths.min() > 1 / _LONGEST:
-                yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
+        """Yield the other distances, with their spaces; none if a vector is zero or extreme, and may not have one."""
+        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database)])
+        if lengths.min() > 1 / _LONGEST and lengths.max() < _LONGEST:
+            yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
 
 
 class _Kind(NamedTuple):
-    """A kind of distances with which those of an engine agree.
+    """What an engine's distances are, and what is wrong with them.
 
     Parameters
     ----------
     name : str
-    space : _Space
+    distance : {"cosine", "euclidean", "dot"} or None
+        That between the vectors of which they are a function; None for Hamming distances, or if it is not known.
     values : ndarray of float64, shape (n_queries, K)
         The distances of the items in this form.
     differs : ndarray of bool, shape (n_queries, K)
         Where the engine's are others.
-    descends : bool
-        Whether they descend with the rank.
+    unsorted : ndarray of bool, shape (n_queries, K)
+        Where the previous item's should come later.
     """
 
     name: str
-    space: _Space
+    distance: Distance | None
     values: Floats
     differs: NDArray[np.bool_]
-    descends: bool
+    unsorted: NDArray[np.bool_]
 
 
 def attribute(
@@ -378,19 +376,19 @@ def attribute(
     if vectors is not None:
         done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
         truth = nearest(*spaces[-1][1:3], k, distance=vectors.distance, threads=threads, progress=done)
-        ideal = _by_vectors(space, truth)
     if pair is not None:
         ideal = _by_codes(pair, truth, k, threads, progress)
-    measured = [_measured(name, *of, spaces, ideal, exact, threads) for name, of in returned.items()]
+    elif truth is not None:
+        ideal = _by_vectors(space, truth)
+    measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
-    doubted = [*itertools.chain(*warnings), *_other_distances(by_name, returned, space, threads, progress)]
     n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
     by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
     by += ", each of which counts" * bool(n_true.max() > k)
     neighbours = f"the {k:,} nearest by {by}"
-    every_fault = tuple(itertools.chain(*faults))
-    return Attribution(rows, every_fault, tuple(doubted), by_name, space.name, neighbours, k, *sizes)
+    lines = (tuple(itertools.chain(*of)) for of in (faults, warnings))
+    return Attribution(rows, *lines, by_name, space.name, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, list[_Space]]:
@@ -484,34 +482,18 @@ def _apart(ids: Integers, space: _Space, threads: int) -> Floats:
     return apart
 
 
-def _is_first(ids: Integers) -> NDArray[np.bool_]:
-    """Return which items are not repetitions of earlier ones of the same query, (n_queries, K)."""
+def _measured(
+    name: str, returned: _Returned, spaces: list[_Space], ideal: _Exact, claims_exact: bool, threads: int
+) -> tuple[LostRecall, list[Fault], list[str]]:
+    """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
+    (ids, distances), space, by, form = returned, spaces[0], spaces[-1], None
+    (n_queries, k), n_database, faults, warnings = ids.shape, len(space.database), list[Fault](), list[str]()
     order, is_first = np.argsort(ids, axis=1, kind="stable"), np.ones(ids.shape, dtype=bool)
     ordered = np.take_along_axis(ids, order, axis=1)
     np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
-    return is_first
-
-
-def _near(ids: Integers, apart: Floats, space: _Space, kth: Floats) -> NDArray[np.bool_]:
-    """Return which items, repeated ones once, are no farther than the K-th nearest one, (n_queries, K)."""
-    return _is_first(ids) & (apart <= kth + space.tolerance(kth))
-
-
-def _measured(
-    name: str,
-    ids: Integers,
-    returned: Floats | None,
-    spaces: list[_Space],
-    ideal: _Exact,
-    claims_exact: bool,
-    threads: int,
-) -> tuple[LostRecall, list[Fault], list[str]]:
-    """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
-    space, n_database, k = spaces[0], len(spaces[0].database), ids.shape[1]
     measures = [(one, _apart(ids, one, threads)) for one in spaces]
-    apart = measures[0][1]
-    is_item, form, faults, warnings = ~np.isnan(apart), None, list[Fault](), list[str]()
-    values = _values(ids, measures, ideal)
+    apart, is_item = measures[0][1], ~np.isnan(measures[0][1])
+    values = _values([(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
     _check_first_number(name, ids, values["exact"], space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
@@ -521,59 +503,40 @@ def _measured(
             faults.append(Fault(name, kind, queries.size, query, example(query, int(is_wrong[query].argmax()))))
 
     add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
-    add("duplicate items", is_item & ~_is_first(ids), lambda q, i: f"item {ids[q, i]} twice")
+    add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     if claims_exact:
         is_inexact = values["exact"][:, None] < 1
         add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
-    if returned is not None:
-        others = ((other, _apart(ids, other, threads)) for _, other in spaces[-1].others())
-        kind = _recognised(returned, itertools.chain(measures, others))
-        form, unsorted = _ordered(returned, is_item, kind)
+    if distances is not None:
+        others = ((other, _apart(ids, other, threads)) for _, other in by.others()) if by.distance else ()
+        kind = _recognised(distances, is_item, itertools.chain(measures, others))
 
         def example(q: int, i: int) -> str:
-            return f"item {ids[q, i]} was returned with distance {returned[q, i]:.6g}"
+            return f"item {ids[q, i]} was returned with distance {distances[q, i]:.6g}"
 
-        add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {returned[q, i - 1]:.6g}")
-        if kind is not None:
-            right, by = kind.values, spaces[-1].distance
-            is_wrong = is_item & kind.differs
-            add("impossible distances", is_wrong, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
-            if kind.space.orders_unlike(spaces[-1]):
-                warnings.append(f"{name}: these are {form}, but --distance is {by}. {_meant(kind.space.distance)}")
+        def differs(q: int, i: int) -> str:
+            return f"{example(q, i)}, but is at distance {kind.values[q, i]:.6g}"
+
+        add("distances not sorted", kind.unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
+        add("impossible distances", is_item & kind.differs, differs)
+        form, lengths = kind.name, _lengths(by.database) if by.distance else np.zeros(1)
+        if kind.distance not in (None, by.distance) and np.ptp(lengths) > by.rounding * lengths.max():
+            warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(kind.distance)}")
+    if space.distance and (form or _UNKNOWN).startswith(_UNKNOWN) and values["lost_to_index"].mean() > _DOUBTFUL:
+        few, own = slice(min(n_queries, _FEW)), values["recall"][:_FEW].mean()
+        for distance, other in space._replace(query=space.query[few]).others():
+            kth = _kth(nearest(other.query, other.database, k, distance=distance, threads=threads))
+            is_near = is_first[few] & (_apart(ids[few], other, threads) <= kth + other.tolerance(kth))
+            if 1 - is_near.mean() <= (1 - own) / 2:
+                values_of = f"{own:.4f} by {space.distance}, but {is_near.mean():.4f} by {distance}"
+                few_queries = f" of the first {_FEW} queries" * (n_queries > _FEW)
+                warnings.append(f"{name}: recall@{k}{few_queries} is {values_of}. {_meant(distance)}")
     return LostRecall(name, **values, distances=form), faults, warnings
 
 
 def _meant(distance: str | None) -> str:
     return f'Did you mean --distance {distance} (in Python, distance="{distance}")?'
-
-
-def _other_distances(
-    measured: Mapping[str, LostRecall],
-    returned: Mapping[str, _Returned],
-    space: _Space,
-    threads: int,
-    progress: Progress,
-) -> Iterator[str]:
-    """Yield a warning for results whose recall by another distance between the same vectors lacks half as much.
-
-    Results are not compared if they lose little, or their distances are those of the items.
-    """
-    doubtful, sample = dict[str, LostRecall](), space._replace(query=space.query[:_SAMPLE])
-    for name, lost in measured.items():
-        if (lost.distances or _UNKNOWN).startswith(_UNKNOWN) and lost.lost_to_index.mean() > _DOUBTFUL:
-            doubtful[name] = lost
-    for distance, other in sample.others() if doubtful else ():
-        k, sizes = next(iter(returned.values()))[0].shape[1], (len(other.query), len(other.database))
-        done = stage(progress, f"finding neighbours by {distance}", sizes[0] * sizes[1])
-        truth = nearest(*other[1:3], k, distance=distance, threads=threads, progress=done)
-        for name, lost in doubtful.items():
-            ids = returned[name][0][:_SAMPLE]
-            recall = _near(ids, _apart(ids, other, threads), other, _kth(truth)).sum() / ids.size
-            if 1 - recall <= (1 - (own := lost.recall[:_SAMPLE].mean())) / 2:
-                of = f" of the first {_SAMPLE:,} queries" * (len(space.query) > _SAMPLE)
-                values = f"{own:.4f} by {space.distance}, but {recall:.4f} by {distance}"
-                yield f"{name}: recall@{k}{of} is {values}. {_meant(distance)}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
@@ -590,55 +553,45 @@ def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, 
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
 
-def _recognised(returned: Floats, measures: Iterable[tuple[_Space, Floats]]) -> _Kind | None:
-    """Return the kind of distances with which those of most queries agree, the first such one; None without a majority.
+def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable[tuple[_Space, Floats]]) -> _Kind:
+    """Return the kind of distances with which those of most queries agree, the first of several.
 
-    Others are not tried after one with which all agree.
-    """
-    best, largest = None, _SMALLEST_SHARE
-    for space, apart in measures:
-        known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
-        for name, of in _KINDS[space.distance].items():
-            bounds = of(apart - tolerance), of(apart + tolerance)
-            differs = ~((np.minimum(*bounds) <= returned) & (returned <= np.maximum(*bounds)))
-            agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-            if agrees.sum() > largest * agrees.size:
-                best, largest = (
-                    _Kind(name, space, of(apart), differs, bool((bounds[0] > bounds[1]).any())),
-                    agrees.mean(),
-                )
-        if largest == 1:
-            break
-    return best
-
-
-def _ordered(returned: Floats, is_item: NDArray[np.bool_], kind: _Kind | None) -> tuple[str, NDArray[np.bool_]]:
-    """Return what an engine's distances are, and which items have one that should be before the previous item's.
-
-    Those of no known kind should be in the order that more queries have.
+    Spaces after one with which all agree are not tried. Distances of no known kind should be in the order that more
+    queries have.
     """
     rises, falls = np.zeros_like(is_item), np.zeros_like(is_item)
     both, before, after = is_item[:, 1:] & is_item[:, :-1], returned[:, :-1], returned[:, 1:]
     rises[:, 1:], falls[:, 1:] = both & (after > before), both & (after < before)
-    if kind is not None:
-        return kind.name, rises if kind.descends else falls
-    ascend, descend = (1 - wrong.any(axis=1).mean() for wrong in (falls, rises))
-    order = (
-        "ascending" if ascend > descend else "descending" if descend > ascend else "neither ascending nor descending"
-    )
-    return f"{_UNKNOWN}, {order} with the rank", rises if descend > ascend else falls
+    sign = int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
+    order = ("neither ascending nor descending", "ascending", "descending")[sign]
+    kind = _Kind(f"{_UNKNOWN}, {order} with the rank", None, returned, is_item & False, rises if sign < 0 else falls)
+    largest = _SMALLEST_SHARE
+    for space, apart in measures:
+        known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
+        for name, of in _KINDS[space.distance].items():
+            low, high = of(apart - tolerance), of(apart + tolerance)
+            differs = ~((np.minimum(low, high) <= returned) & (returned <= np.maximum(low, high)))
+            agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
+            if agrees.sum() > largest * agrees.size:
+                unsorted, largest = rises if (low > high).any() else falls, agrees.mean()
+                kind = _Kind(name, space.distance, of(apart), differs, unsorted)
+        if largest == 1:
+            break
+    return kind
 
 
-def _values(ids: Integers, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, Floats]:
-    """Return the values of `LostRecall` for each query, from the distances of its items in each space."""
-    space, apart = measures[0]
-    rows, k, tolerance = np.arange(len(ids)), ids.shape[1], space.tolerance(ideal.kth)
-    is_nearer = _is_first(ids) & (apart < ideal.kth - tolerance)
-    is_tied = _near(ids, apart, space, ideal.kth) & ~is_nearer
+def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, Floats]:
+    """Return the values of `LostRecall` for each query, from the distances of its items; those of repetitions are NaN.
+
+    The first measure is that of the engine, the last one that of the true neighbours.
+    """
+    (space, apart), (by, by_truth) = measures[0], measures[-1]
+    rows, k, tolerance = np.arange(len(apart)), apart.shape[1], space.tolerance(ideal.kth)
+    is_nearer = apart < ideal.kth - tolerance
+    is_tied = ~is_nearer & (apart <= ideal.kth + tolerance)
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
-    to_truth, by_truth = measures[-1]
-    is_true = _near(ids, by_truth, to_truth, ideal.kth_true)
+    is_true = by_truth <= ideal.kth_true + by.tolerance(ideal.kth_true)
     recall = is_true.sum(axis=1) / k
     if ideal.counts is None:
         return {"recall": recall, "lost_to_index": 1 - recall, "exact": exact}
