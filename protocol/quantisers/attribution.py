@@ -259,8 +259,8 @@ class _Space(NamedTuple):
         return error
 
     def others(self) -> Iterator[tuple[Distance, "_Space"]]:
-        """Yield the other distances, with their spaces; none if a vector is zero or extreme, and may not have one."""
-        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database)])
+        """Yield the other distances of vectors, with their spaces; none if one is zero or extreme, and may lack one."""
+        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database) if self.distance] or [[0]])
         if lengths.min() > 1 / _LONGEST and lengths.max() < _LONGEST:
             yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
 
@@ -487,7 +487,7 @@ def _measured(
 ) -> tuple[LostRecall, list[Fault], list[str]]:
     """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
     (ids, distances), space, by, form = returned, spaces[0], spaces[-1], None
-    (n_queries, k), n_database, faults, warnings = ids.shape, len(space.database), list[Fault](), list[str]()
+    k, n_database, faults, warnings = ids.shape[1], len(space.database), list[Fault](), list[str]()
     order, is_first = np.argsort(ids, axis=1, kind="stable"), np.ones(ids.shape, dtype=bool)
     ordered = np.take_along_axis(ids, order, axis=1)
     np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
@@ -509,7 +509,7 @@ def _measured(
         is_inexact = values["exact"][:, None] < 1
         add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
     if distances is not None:
-        others = ((other, _apart(ids, other, threads)) for _, other in by.others()) if by.distance else ()
+        others = ((other, _apart(ids, other, threads)) for _, other in by.others())
         kind = _recognised(distances, is_item, itertools.chain(measures, others))
 
         def example(q: int, i: int) -> str:
@@ -523,20 +523,26 @@ def _measured(
         form, lengths = kind.name, _lengths(by.database) if by.distance else np.zeros(1)
         if kind.distance not in (None, by.distance) and np.ptp(lengths) > by.rounding * lengths.max():
             warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(kind.distance)}")
-    if space.distance and (form or _UNKNOWN).startswith(_UNKNOWN) and values["lost_to_index"].mean() > _DOUBTFUL:
-        few, own = slice(min(n_queries, _FEW)), values["recall"][:_FEW].mean()
-        for distance, other in space._replace(query=space.query[few]).others():
-            kth = _kth(nearest(other.query, other.database, k, distance=distance, threads=threads))
-            is_near = is_first[few] & (_apart(ids[few], other, threads) <= kth + other.tolerance(kth))
-            if 1 - is_near.mean() <= (1 - own) / 2:
-                values_of = f"{own:.4f} by {space.distance}, but {is_near.mean():.4f} by {distance}"
-                few_queries = f" of the first {_FEW} queries" * (n_queries > _FEW)
-                warnings.append(f"{name}: recall@{k}{few_queries} is {values_of}. {_meant(distance)}")
+    if (form or _UNKNOWN).startswith(_UNKNOWN) and values["lost_to_index"].mean() > _DOUBTFUL:
+        few = space._replace(query=space.query[:_FEW])
+        warnings += _found_by_others(
+            name, np.where(is_first, ids, -1)[:_FEW], few, values["recall"][:_FEW].mean(), threads
+        )
     return LostRecall(name, **values, distances=form), faults, warnings
 
 
 def _meant(distance: str | None) -> str:
     return f'Did you mean --distance {distance} (in Python, distance="{distance}")?'
+
+
+def _found_by_others(name: str, ids: Integers, space: _Space, recall: float, threads: int) -> Iterator[str]:
+    """Yield a warning if the recall of a few queries by another distance lacks at most half as much."""
+    for distance, other in space.others():
+        kth = _kth(nearest(other.query, other.database, ids.shape[1], distance=distance, threads=threads))
+        instead = (_apart(ids, other, threads) <= kth + other.tolerance(kth)).mean()
+        if 1 - instead <= (1 - recall) / 2:
+            of = f"the recall of {counted(len(ids), 'query')} is {recall:.4f} by {space.distance}"
+            yield f"{name}: {of}, but {instead:.4f} by {distance}. {_meant(distance)}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
