@@ -31,9 +31,8 @@ _DOUBTFUL, _FEW = 0.01, 100
 """If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
+_Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
 _Returned = tuple[Integers, Floats | None]
-_UNKNOWN = "of no known kind"
-_LONGEST = 1e100
 _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
@@ -166,8 +165,7 @@ class Attribution(Printed):
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
-            unchecked = "; they are not compared with those of the items" * form.startswith(_UNKNOWN)
-            lines.append(f"distances of {engines}: {form}{unchecked}")
+            lines.append(f"distances of {engines}: {form}")
         lines += (f"warning: {warning}" for warning in self.warnings)
         lost = [name for name in _LOST if getattr(first, name) is not None]
         names = ["recall", *lost, "exact"]
@@ -227,11 +225,6 @@ class _Space(NamedTuple):
     database: NDArray
     distance: Distance | None
 
-    @property
-    def rounding(self) -> float:
-        """The error of a sum of products of unit vectors: 4 sqrt(d) roundings."""
-        return _ERROR * self.query.shape[1] ** 0.5
-
     def distances(self, rows: Integers, items: Integers, threads: int = 1) -> Floats:
         """Return the distances of pairs of a query and an item, (n_pairs,)."""
         if self.distance is not None:
@@ -250,7 +243,7 @@ class _Space(NamedTuple):
         """
         if self.distance is None:
             return 0.0
-        error, length = self.rounding, _lengths(self.query)
+        error, length = _ERROR * self.query.shape[1] ** 0.5, _lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
             return error / np.maximum(2 * distances, np.maximum(np.sqrt(error), np.finfo(np.float64).tiny))
@@ -261,31 +254,8 @@ class _Space(NamedTuple):
     def others(self) -> Iterator[tuple[Distance, "_Space"]]:
         """Yield the other distances of vectors, with their spaces; none if one is zero or extreme, and may lack one."""
         lengths = np.concatenate([_lengths(side) for side in (self.query, self.database) if self.distance] or [[0]])
-        if lengths.min() > 1 / _LONGEST and lengths.max() < _LONGEST:
+        if lengths.min() > 1e-100 and lengths.max() < 1e100:
             yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
-
-
-class _Kind(NamedTuple):
-    """What an engine's distances are, and what is wrong with them.
-
-    Parameters
-    ----------
-    name : str
-    distance : {"cosine", "euclidean", "dot"} or None
-        That between the vectors of which they are a function; None for Hamming distances, or if it is not known.
-    values : ndarray of float64, shape (n_queries, K)
-        The distances of the items in this form.
-    differs : ndarray of bool, shape (n_queries, K)
-        Where the engine's are others.
-    unsorted : ndarray of bool, shape (n_queries, K)
-        Where the previous item's should come later.
-    """
-
-    name: str
-    distance: Distance | None
-    values: Floats
-    differs: NDArray[np.bool_]
-    unsorted: NDArray[np.bool_]
 
 
 def attribute(
@@ -387,8 +357,8 @@ def attribute(
     by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
     by += ", each of which counts" * bool(n_true.max() > k)
     neighbours = f"the {k:,} nearest by {by}"
-    lines = (tuple(itertools.chain(*of)) for of in (faults, warnings))
-    return Attribution(rows, *lines, by_name, space.name, neighbours, k, *sizes)
+    lines = map(tuple, map(itertools.chain.from_iterable, (faults, warnings)))
+    return Attribution(rows, *lines, by_name, space.name, neighbours, k, *sizes)  # type: ignore[arg-type]
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, list[_Space]]:
@@ -486,7 +456,7 @@ def _measured(
     name: str, returned: _Returned, spaces: list[_Space], ideal: _Exact, claims_exact: bool, threads: int
 ) -> tuple[LostRecall, list[Fault], list[str]]:
     """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
-    (ids, distances), space, by, form = returned, spaces[0], spaces[-1], None
+    (ids, distances), space, by, form, distance = returned, spaces[0], spaces[-1], None, None
     k, n_database, faults, warnings = ids.shape[1], len(space.database), list[Fault](), list[str]()
     order, is_first = np.argsort(ids, axis=1, kind="stable"), np.ones(ids.shape, dtype=bool)
     ordered = np.take_along_axis(ids, order, axis=1)
@@ -510,24 +480,21 @@ def _measured(
         add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
     if distances is not None:
         others = ((other, _apart(ids, other, threads)) for _, other in by.others())
-        kind = _recognised(distances, is_item, itertools.chain(measures, others))
+        form, distance, right, differs, unsorted = _recognised(distances, is_item, itertools.chain(measures, others))
 
         def example(q: int, i: int) -> str:
             return f"item {ids[q, i]} was returned with distance {distances[q, i]:.6g}"
 
-        def differs(q: int, i: int) -> str:
-            return f"{example(q, i)}, but is at distance {kind.values[q, i]:.6g}"
-
-        add("distances not sorted", kind.unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
-        add("impossible distances", is_item & kind.differs, differs)
-        form, lengths = kind.name, _lengths(by.database) if by.distance else np.zeros(1)
-        if kind.distance not in (None, by.distance) and np.ptp(lengths) > by.rounding * lengths.max():
-            warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(kind.distance)}")
-    if (form or _UNKNOWN).startswith(_UNKNOWN) and values["lost_to_index"].mean() > _DOUBTFUL:
-        few = space._replace(query=space.query[:_FEW])
-        warnings += _found_by_others(
-            name, np.where(is_first, ids, -1)[:_FEW], few, values["recall"][:_FEW].mean(), threads
-        )
+        add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
+        is_wrong = is_item & differs
+        add("impossible distances", is_wrong, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
+        if distance not in (None, by.distance) and not np.allclose(
+            of := _lengths(by.database), of[0], rtol=1e-5, atol=0
+        ):
+            warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(distance)}")
+    if distance is None and values["lost_to_index"].mean() > _DOUBTFUL:
+        few, recall = space._replace(query=space.query[:_FEW]), values["recall"][:_FEW].mean()
+        warnings += _by_others(name, np.where(is_first, ids, -1)[:_FEW], few, recall, threads)
     return LostRecall(name, **values, distances=form), faults, warnings
 
 
@@ -535,7 +502,7 @@ def _meant(distance: str | None) -> str:
     return f'Did you mean --distance {distance} (in Python, distance="{distance}")?'
 
 
-def _found_by_others(name: str, ids: Integers, space: _Space, recall: float, threads: int) -> Iterator[str]:
+def _by_others(name: str, ids: Integers, space: _Space, recall: float, threads: int) -> Iterator[str]:
     """Yield a warning if the recall of a few queries by another distance lacks at most half as much."""
     for distance, other in space.others():
         kth = _kth(nearest(other.query, other.database, ids.shape[1], distance=distance, threads=threads))
@@ -560,27 +527,40 @@ def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, 
 
 
 def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable[tuple[_Space, Floats]]) -> _Kind:
-    """Return the kind of distances with which those of most queries agree, the first of several.
+    """Return what an engine's distances are: the kind with which those of most queries agree, the first of several.
 
     Spaces after one with which all agree are not tried. Distances of no known kind should be in the order that more
     queries have.
+
+    Returns
+    -------
+    name : str
+    distance : {"cosine", "euclidean", "dot"} or None
+        That between the vectors of which they are a function; None for Hamming distances, or if it is not known.
+    values : ndarray of float64, shape (n_queries, K)
+        The distances of the items in this form.
+    differs : ndarray of bool, shape (n_queries, K)
+        Where the engine's are others.
+    unsorted : ndarray of bool, shape (n_queries, K)
+        Where the previous item's should come later.
     """
     rises, falls = np.zeros_like(is_item), np.zeros_like(is_item)
     both, before, after = is_item[:, 1:] & is_item[:, :-1], returned[:, :-1], returned[:, 1:]
     rises[:, 1:], falls[:, 1:] = both & (after > before), both & (after < before)
     sign = int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
-    order = ("neither ascending nor descending", "ascending", "descending")[sign]
-    kind = _Kind(f"{_UNKNOWN}, {order} with the rank", None, returned, is_item & False, rises if sign < 0 else falls)
+    order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
+    unknown = f"of no known kind, so not compared with those of the items, but {order}"
+    kind: _Kind = unknown, None, returned, np.zeros_like(is_item), rises if sign < 0 else falls
     largest = _SMALLEST_SHARE
     for space, apart in measures:
         known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
         for name, of in _KINDS[space.distance].items():
-            low, high = of(apart - tolerance), of(apart + tolerance)
-            differs = ~((np.minimum(low, high) <= returned) & (returned <= np.maximum(low, high)))
+            ends = of(apart - tolerance), of(apart + tolerance)
+            differs = ~((np.minimum(*ends) <= returned) & (returned <= np.maximum(*ends)))
             agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
             if agrees.sum() > largest * agrees.size:
-                unsorted, largest = rises if (low > high).any() else falls, agrees.mean()
-                kind = _Kind(name, space.distance, of(apart), differs, unsorted)
+                unsorted, largest = rises if np.any(ends[0] > ends[1]) else falls, agrees.mean()
+                kind = name, space.distance, of(apart), differs, unsorted
         if largest == 1:
             break
     return kind
