@@ -25,7 +25,6 @@ from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
-_ROWS = 4096
 _SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
 _DOUBTFUL, _FEW = 0.01, 100
 """If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
@@ -46,11 +45,7 @@ _KINDS: dict[str | None, dict[str, Callable[[Floats], Floats]]] = {
         "squared Euclidean distances of unit vectors": lambda c: 2 * c,
     },
     "euclidean": {"Euclidean distances": lambda d: d, "squared Euclidean distances": lambda d: d * np.abs(d)},
-    "dot": {
-        "inner products": lambda p: -p,
-        "negated inner products": lambda p: p,
-        "1 - inner products": lambda p: 1 + p,
-    },
+    "dot": {"inner products": lambda p: -p, "minus inner products": lambda p: p, "1 - inner products": lambda p: 1 + p},
 }
 """What engines return, by the distance of `_Space` of which it is a monotone function, also below 0 by a rounding."""
 
@@ -225,14 +220,15 @@ class _Space(NamedTuple):
     database: NDArray
     distance: Distance | None
 
-    def distances(self, rows: Integers, items: Integers, threads: int = 1) -> Floats:
-        """Return the distances of pairs of a query and an item, (n_pairs,)."""
+    def distances(self, ids: Integers, threads: int = 1) -> Floats:
+        """Return the distances of items from their queries, (n_queries, n); NaN for -1 and items out of range."""
+        apart, is_item = np.full(ids.shape, np.nan), (ids >= 0) & (ids < len(self.database))
         if self.distance is not None:
-            return pair_distances(self.query, self.database, rows, items, distance=self.distance, threads=threads)
-        apart = np.empty(len(rows))
-        for at in range(0, len(rows), _ROWS):
-            differing = self.query[rows[at : at + _ROWS]] ^ self.database[items[at : at + _ROWS]]
-            apart[at : at + _ROWS] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+            pairs = self.query, self.database, np.nonzero(is_item)[0], ids[is_item]
+            apart[is_item] = pair_distances(*pairs, distance=self.distance, threads=threads)
+            return apart
+        for row, found in enumerate(is_item):
+            apart[row, found] = np.bitwise_count(self.query[row] ^ self.database[ids[row, found]]).sum(axis=1)
         return apart
 
     def tolerance(self, distances: Floats) -> Any:
@@ -253,7 +249,11 @@ class _Space(NamedTuple):
 
     def others(self) -> Iterator[tuple[Distance, "_Space"]]:
         """Yield the other distances of vectors, with their spaces; none if one is zero or extreme, and may lack one."""
-        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database) if self.distance] or [[0]])
+        lengths = (
+            np.zeros(1)
+            if self.distance is None
+            else np.concatenate([_lengths(side) for side in (self.query, self.database)])
+        )
         if lengths.min() > 1e-100 and lengths.max() < 1e100:
             yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
 
@@ -354,11 +354,10 @@ def attribute(
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
     n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
-    by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
-    by += ", each of which counts" * bool(n_true.max() > k)
-    neighbours = f"the {k:,} nearest by {by}"
-    lines = map(tuple, map(itertools.chain.from_iterable, (faults, warnings)))
-    return Attribution(rows, *lines, by_name, space.name, neighbours, k, *sizes)  # type: ignore[arg-type]
+    ties = with_ties(n_true.min(), n_true.max(), k) and f"{with_ties(n_true.min(), n_true.max(), k)}, which all count"
+    neighbours = f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}{ties}"
+    every_fault, every_warning = (tuple(itertools.chain(*of)) for of in (faults, warnings))
+    return Attribution(rows, every_fault, every_warning, by_name, space.name, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, list[_Space]]:
@@ -441,15 +440,8 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
 
 def _lengths(vectors: NDArray) -> Floats:
     """Return the Euclidean lengths of vectors, (n,)."""
-    blocks = (vectors[at : at + _ROWS] for at in range(0, len(vectors), _ROWS))
-    return np.concatenate([np.linalg.norm(block.astype(np.float64), axis=1) for block in blocks])
-
-
-def _apart(ids: Integers, space: _Space, threads: int) -> Floats:
-    """Return the distances of the items of each query, (n_queries, K); NaN for no item and those out of range."""
-    apart, is_item = np.full(ids.shape, np.nan), (ids >= 0) & (ids < len(space.database))
-    apart[is_item] = space.distances(np.nonzero(is_item)[0], ids[is_item], threads)
-    return apart
+    every = np.arange(len(vectors))
+    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
 
 
 def _measured(
@@ -458,13 +450,13 @@ def _measured(
     """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
     (ids, distances), space, by, form, distance = returned, spaces[0], spaces[-1], None, None
     k, n_database, faults, warnings = ids.shape[1], len(space.database), list[Fault](), list[str]()
-    order, is_first = np.argsort(ids, axis=1, kind="stable"), np.ones(ids.shape, dtype=bool)
-    ordered = np.take_along_axis(ids, order, axis=1)
-    np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
-    measures = [(one, _apart(ids, one, threads)) for one in spaces]
+    is_first, measures = np.zeros(ids.shape, dtype=bool), [(one, one.distances(ids, threads)) for one in spaces]
+    for row, items in enumerate(ids):
+        is_first[row, np.unique(items, return_index=True)[1]] = True
     apart, is_item = measures[0][1], ~np.isnan(measures[0][1])
     values = _values([(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
-    _check_first_number(name, ids, values["exact"], space, ideal)
+    recall, _, exact, *_ = values
+    _check_first_number(name, ids, exact, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
@@ -476,10 +468,9 @@ def _measured(
     add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     if claims_exact:
-        is_inexact = values["exact"][:, None] < 1
-        add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
+        add("nearer items left out", exact[:, None] < 1, lambda q, _: _left_out(q, ids[q], apart[q], space))
     if distances is not None:
-        others = ((other, _apart(ids, other, threads)) for _, other in by.others())
+        others = ((other, other.distances(ids, threads)) for _, other in by.others())
         form, distance, right, differs, unsorted = _recognised(distances, is_item, itertools.chain(measures, others))
 
         def example(q: int, i: int) -> str:
@@ -492,10 +483,10 @@ def _measured(
             of := _lengths(by.database), of[0], rtol=1e-5, atol=0
         ):
             warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(distance)}")
-    if distance is None and values["lost_to_index"].mean() > _DOUBTFUL:
-        few, recall = space._replace(query=space.query[:_FEW]), values["recall"][:_FEW].mean()
-        warnings += _by_others(name, np.where(is_first, ids, -1)[:_FEW], few, recall, threads)
-    return LostRecall(name, **values, distances=form), faults, warnings
+    if distance is None and recall.mean() < 1 - _DOUBTFUL:
+        few = space._replace(query=space.query[:_FEW])
+        warnings += _by_others(name, np.where(is_first, ids, -1)[:_FEW], few, recall[:_FEW].mean(), threads)
+    return LostRecall(name, *values, distances=form), faults, warnings
 
 
 def _meant(distance: str | None) -> str:
@@ -506,7 +497,7 @@ def _by_others(name: str, ids: Integers, space: _Space, recall: float, threads: 
     """Yield a warning if the recall of a few queries by another distance lacks at most half as much."""
     for distance, other in space.others():
         kth = _kth(nearest(other.query, other.database, ids.shape[1], distance=distance, threads=threads))
-        instead = (_apart(ids, other, threads) <= kth + other.tolerance(kth)).mean()
+        instead = (other.distances(ids, threads) <= kth + other.tolerance(kth)).mean()
         if 1 - instead <= (1 - recall) / 2:
             of = f"the recall of {counted(len(ids), 'query')} is {recall:.4f} by {space.distance}"
             yield f"{name}: {of}, but {instead:.4f} by {distance}. {_meant(distance)}"
@@ -514,13 +505,10 @@ def _by_others(name: str, ids: Integers, space: _Space, recall: float, threads: 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
     """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
-    before, kth = ids[:_SAMPLE] - 1, (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]
-    is_item = (before >= 0) & (before < len(space.database))
-    if (ids == 0).any() or is_item.sum() < _FEWEST:
+    before = space.distances(ids[:_SAMPLE] - 1)
+    if (ids == 0).any() or np.isfinite(before).sum() < _FEWEST:
         return
-    rows, _ = np.nonzero(is_item)
-    is_near = space.distances(rows, before[is_item]) <= kth[rows, 0]
-    share, instead = exact[:_SAMPLE].mean(), np.count_nonzero(is_near) / before.size
+    share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
     if instead >= _SMALLEST_SHARE and instead > 5 * share:
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
@@ -566,8 +554,8 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
     return kind
 
 
-def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, Floats]:
-    """Return the values of `LostRecall` for each query, from the distances of its items; those of repetitions are NaN.
+def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> tuple[Floats, ...]:
+    """Return the values of each query in the order of `LostRecall`, from distances of its items; NaN for repetitions.
 
     The first measure is that of the engine, the last one that of the true neighbours.
     """
@@ -580,7 +568,7 @@ def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, F
     is_true = by_truth <= ideal.kth_true + by.tolerance(ideal.kth_true)
     recall = is_true.sum(axis=1) / k
     if ideal.counts is None:
-        return {"recall": recall, "lost_to_index": 1 - recall, "exact": exact}
+        return recall, 1 - recall, exact
     at, is_counted = (rows, ideal.kth[:, 0].astype(np.int64)), is_true & (by_truth <= ideal.kth_true)
     true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
     other_ties = every_tied - (is_counted & is_tied).sum(axis=1)
@@ -590,21 +578,13 @@ def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> dict[str, F
     true_nearer = ideal.counts.relevant_within[at] - every_tied + (is_true & ~is_counted & is_nearer).sum(axis=1)
     repaired = (true_nearer + of_ties) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
-    return {
-        "recall": recall,
-        "lost_to_index": repaired - recall,
-        "exact": exact,
-        "lost_to_code": 1 - by_code,
-        "lost_to_ties": by_code - repaired,
-        "least_lost_to_ties": by_code - best,
-        "most_lost_to_ties": by_code - worst,
-    }
+    lost_to_ties = by_code - repaired, by_code - best, by_code - worst
+    return recall, repaired - recall, exact, 1 - by_code, *lost_to_ties
 
 
 def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
     """Return the nearest item that a query lacks, and the farthest of its items."""
-    every = np.arange(len(space.database))
-    missing = space.distances(np.full_like(every, query), every)
+    missing = space._replace(query=space.query[[query]]).distances(np.arange(len(space.database))[None])[0]
     missing[ids[np.isfinite(apart)]] = np.inf
     text = f"item {missing.argmin()} at distance {missing.min():.6g} was left out"
     if np.isfinite(apart).any():
