@@ -26,6 +26,7 @@ from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
 _SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
+_SAME_LENGTH = 1e-5
 _DOUBTFUL, _FEW = 0.01, 100
 """If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
 _SMALLEST_SHARE = 0.5
@@ -247,15 +248,11 @@ class _Space(NamedTuple):
             return error * length[:, None] * _lengths(self.database).max()
         return error
 
-    def others(self) -> Iterator[tuple[Distance, "_Space"]]:
-        """Yield the other distances of vectors, with their spaces; none if one is zero or extreme, and may lack one."""
-        lengths = (
-            np.zeros(1)
-            if self.distance is None
-            else np.concatenate([_lengths(side) for side in (self.query, self.database)])
-        )
+    def others(self) -> Iterator["_Space"]:
+        """Yield the same vectors with each other distance; none if one is zero or extreme, and may not have it."""
+        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database) if self.distance] or [[0.0]])
         if lengths.min() > 1e-100 and lengths.max() < 1e100:
-            yield from ((one, self._replace(distance=one)) for one in get_args(Distance) if one != self.distance)
+            yield from (self._replace(distance=one) for one in get_args(Distance) if one != self.distance)
 
 
 def attribute(
@@ -449,14 +446,13 @@ def _measured(
 ) -> tuple[LostRecall, list[Fault], list[str]]:
     """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
     (ids, distances), space, by, form, distance = returned, spaces[0], spaces[-1], None, None
-    k, n_database, faults, warnings = ids.shape[1], len(space.database), list[Fault](), list[str]()
+    k, n_database, faults = ids.shape[1], len(space.database), list[Fault]()
     is_first, measures = np.zeros(ids.shape, dtype=bool), [(one, one.distances(ids, threads)) for one in spaces]
     for row, items in enumerate(ids):
         is_first[row, np.unique(items, return_index=True)[1]] = True
     apart, is_item = measures[0][1], ~np.isnan(measures[0][1])
-    values = _values([(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
-    recall, _, exact, *_ = values
-    _check_first_number(name, ids, exact, space, ideal)
+    lost = _values(name, [(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
+    _check_first_number(name, ids, lost.exact, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
@@ -468,9 +464,9 @@ def _measured(
     add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     if claims_exact:
-        add("nearer items left out", exact[:, None] < 1, lambda q, _: _left_out(q, ids[q], apart[q], space))
+        add("nearer items left out", lost.exact[:, None] < 1, lambda q, _: _left_out(q, ids[q], apart[q], space))
     if distances is not None:
-        others = ((other, other.distances(ids, threads)) for _, other in by.others())
+        others = ((other, other.distances(ids, threads)) for other in by.others())
         form, distance, right, differs, unsorted = _recognised(distances, is_item, itertools.chain(measures, others))
 
         def example(q: int, i: int) -> str:
@@ -479,28 +475,30 @@ def _measured(
         add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
         is_wrong = is_item & differs
         add("impossible distances", is_wrong, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
-        if distance not in (None, by.distance) and not np.allclose(
-            of := _lengths(by.database), of[0], rtol=1e-5, atol=0
-        ):
-            warnings.append(f"{name}: these are {form}, but --distance is {by.distance}. {_meant(distance)}")
-    if distance is None and recall.mean() < 1 - _DOUBTFUL:
-        few = space._replace(query=space.query[:_FEW])
-        warnings += _by_others(name, np.where(is_first, ids, -1)[:_FEW], few, recall[:_FEW].mean(), threads)
-    return LostRecall(name, *values, distances=form), faults, warnings
+    warnings = _doubts(lost, np.where(is_first, ids, -1)[:_FEW], form, distance, spaces, threads)
+    return replace(lost, distances=form), faults, list(warnings)
 
 
-def _meant(distance: str | None) -> str:
-    return f'Did you mean --distance {distance} (in Python, distance="{distance}")?'
+def _doubts(
+    lost: LostRecall, ids: Integers, form: str | None, distance: str | None, spaces: list[_Space], threads: int
+) -> Iterator[str]:
+    """Yield warnings if an engine's distances, or else a few of its results, fit another distance of the vectors.
 
-
-def _by_others(name: str, ids: Integers, space: _Space, recall: float, threads: int) -> Iterator[str]:
-    """Yield a warning if the recall of a few queries by another distance lacks at most half as much."""
-    for distance, other in space.others():
-        kth = _kth(nearest(other.query, other.database, ids.shape[1], distance=distance, threads=threads))
-        instead = (other.distances(ids, threads) <= kth + other.tolerance(kth)).mean()
-        if 1 - instead <= (1 - recall) / 2:
-            of = f"the recall of {counted(len(ids), 'query')} is {recall:.4f} by {space.distance}"
-            yield f"{name}: {of}, but {instead:.4f} by {distance}. {_meant(distance)}"
+    Results fit if the recall by the other distance lacks at most half as much.
+    """
+    space, by, hint = spaces[0], spaces[-1], 'Did you mean --distance {0} (in Python, distance="{0}")?'
+    if distance not in (None, by.distance):
+        lengths = _lengths(by.database)  # if they are equal, all distances have the same order
+        if not np.allclose(lengths, lengths[0], rtol=_SAME_LENGTH, atol=0):
+            yield f"{lost.name}: these are {form}, but --distance is {by.distance}. {hint.format(distance)}"
+    if distance is None and lost.recall.mean() < 1 - _DOUBTFUL:
+        recall = lost.recall[: len(ids)].mean()
+        for other in space._replace(query=space.query[: len(ids)]).others():
+            kth = _kth(nearest(*other[1:3], ids.shape[1], distance=other.distance or "cosine", threads=threads))
+            instead = (other.distances(ids, threads) <= kth + other.tolerance(kth)).mean()
+            if 1 - instead <= (1 - recall) / 2:
+                values = f"{recall:.4f} by {space.distance}, but {instead:.4f} by {other.distance}"
+                yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {values}. {hint.format(other.distance)}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
@@ -544,7 +542,7 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
         known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
         for name, of in _KINDS[space.distance].items():
             ends = of(apart - tolerance), of(apart + tolerance)
-            differs = ~((np.minimum(*ends) <= returned) & (returned <= np.maximum(*ends)))
+            differs = np.logical_not((np.minimum(*ends) <= returned) & (returned <= np.maximum(*ends)))
             agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
             if agrees.sum() > largest * agrees.size:
                 unsorted, largest = rises if np.any(ends[0] > ends[1]) else falls, agrees.mean()
@@ -554,8 +552,8 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
     return kind
 
 
-def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> tuple[Floats, ...]:
-    """Return the values of each query in the order of `LostRecall`, from distances of its items; NaN for repetitions.
+def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> LostRecall:
+    """Return the values of each query from the distances of its items, those of repetitions NaN.
 
     The first measure is that of the engine, the last one that of the true neighbours.
     """
@@ -568,7 +566,7 @@ def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> tuple[Float
     is_true = by_truth <= ideal.kth_true + by.tolerance(ideal.kth_true)
     recall = is_true.sum(axis=1) / k
     if ideal.counts is None:
-        return recall, 1 - recall, exact
+        return LostRecall(name, recall, 1 - recall, exact)
     at, is_counted = (rows, ideal.kth[:, 0].astype(np.int64)), is_true & (by_truth <= ideal.kth_true)
     true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
     other_ties = every_tied - (is_counted & is_tied).sum(axis=1)
@@ -579,7 +577,7 @@ def _values(measures: list[tuple[_Space, Floats]], ideal: _Exact) -> tuple[Float
     repaired = (true_nearer + of_ties) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     lost_to_ties = by_code - repaired, by_code - best, by_code - worst
-    return recall, repaired - recall, exact, 1 - by_code, *lost_to_ties
+    return LostRecall(name, recall, repaired - recall, exact, 1 - by_code, *lost_to_ties)
 
 
 def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
