@@ -26,7 +26,6 @@ from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
 _SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
-_SAME_LENGTH = 1e-5
 _DOUBTFUL, _FEW = 0.01, 100
 """If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
 _SMALLEST_SHARE = 0.5
@@ -250,7 +249,9 @@ class _Space(NamedTuple):
 
     def others(self) -> Iterator["_Space"]:
         """Yield the same vectors with each other distance; none if one is zero or extreme, and may not have it."""
-        lengths = np.concatenate([_lengths(side) for side in (self.query, self.database) if self.distance] or [[0.0]])
+        lengths = np.concatenate(
+            [_lengths(side) for side in (self.query, self.database) if self.distance] or [np.zeros(1)]
+        )
         if lengths.min() > 1e-100 and lengths.max() < 1e100:
             yield from (self._replace(distance=one) for one in get_args(Distance) if one != self.distance)
 
@@ -351,8 +352,8 @@ def attribute(
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
     n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
-    ties = with_ties(n_true.min(), n_true.max(), k) and f"{with_ties(n_true.min(), n_true.max(), k)}, which all count"
-    neighbours = f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}{ties}"
+    by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
+    neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
     every_fault, every_warning = (tuple(itertools.chain(*of)) for of in (faults, warnings))
     return Attribution(rows, every_fault, every_warning, by_name, space.name, neighbours, k, *sizes)
 
@@ -473,8 +474,7 @@ def _measured(
             return f"item {ids[q, i]} was returned with distance {distances[q, i]:.6g}"
 
         add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
-        is_wrong = is_item & differs
-        add("impossible distances", is_wrong, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
+        add("impossible distances", differs, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
     warnings = _doubts(lost, np.where(is_first, ids, -1)[:_FEW], form, distance, spaces, threads)
     return replace(lost, distances=form), faults, list(warnings)
 
@@ -488,8 +488,8 @@ def _doubts(
     """
     space, by, hint = spaces[0], spaces[-1], 'Did you mean --distance {0} (in Python, distance="{0}")?'
     if distance not in (None, by.distance):
-        lengths = _lengths(by.database)  # if they are equal, all distances have the same order
-        if not np.allclose(lengths, lengths[0], rtol=_SAME_LENGTH, atol=0):
+        lengths = _lengths(by.database)  # if these are equal, all distances have the same order
+        if not np.allclose(lengths, lengths[0], rtol=1e-5, atol=0):
             yield f"{lost.name}: these are {form}, but --distance is {by.distance}. {hint.format(distance)}"
     if distance is None and lost.recall.mean() < 1 - _DOUBTFUL:
         recall = lost.recall[: len(ids)].mean()
@@ -497,8 +497,8 @@ def _doubts(
             kth = _kth(nearest(*other[1:3], ids.shape[1], distance=other.distance or "cosine", threads=threads))
             instead = (other.distances(ids, threads) <= kth + other.tolerance(kth)).mean()
             if 1 - instead <= (1 - recall) / 2:
-                values = f"{recall:.4f} by {space.distance}, but {instead:.4f} by {other.distance}"
-                yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {values}. {hint.format(other.distance)}"
+                of = f"the recall of {counted(len(ids), 'query')} is {recall:.4f} by {space.distance}"
+                yield f"{lost.name}: {of}, but {instead:.4f} by {other.distance}. {hint.format(other.distance)}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
@@ -541,12 +541,12 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
     for space, apart in measures:
         known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
         for name, of in _KINDS[space.distance].items():
-            ends = of(apart - tolerance), of(apart + tolerance)
-            differs = np.logical_not((np.minimum(*ends) <= returned) & (returned <= np.maximum(*ends)))
+            ends = np.stack([of(apart - tolerance), of(apart + tolerance)])
+            differs = ~((ends.min(axis=0) <= returned) & (returned <= ends.max(axis=0)))
             agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
             if agrees.sum() > largest * agrees.size:
-                unsorted, largest = rises if np.any(ends[0] > ends[1]) else falls, agrees.mean()
-                kind = name, space.distance, of(apart), differs, unsorted
+                unsorted, largest = rises if (ends[0] > ends[1]).any() else falls, agrees.mean()
+                kind = name, space.distance, of(apart), differs & is_item, unsorted
         if largest == 1:
             break
     return kind
@@ -576,8 +576,7 @@ def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> 
     true_nearer = ideal.counts.relevant_within[at] - every_tied + (is_true & ~is_counted & is_nearer).sum(axis=1)
     repaired = (true_nearer + of_ties) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
-    lost_to_ties = by_code - repaired, by_code - best, by_code - worst
-    return LostRecall(name, recall, repaired - recall, exact, 1 - by_code, *lost_to_ties)
+    return LostRecall(name, recall, repaired - recall, exact, 1 - by_code, *(by_code - [repaired, best, worst]))
 
 
 def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
