@@ -16,7 +16,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs(outputs, inputs)
     if arguments.sheet:
         if arguments.vectors:
-            raise ProtocolError("--sheet can't be combined with --vectors.")
+            judge = "write --csv F.csv, and add a column judgement to it for `protocol audit --known-pairs`"
+            raise ProtocolError(f"--sheet shows images, so not with --vectors: {judge}.")
         need("jinja2", "report")
         need("cv2", "pipeline")
     options = passed(arguments, "vectors", "query_ids", "database_ids", "most", "least", "threads")

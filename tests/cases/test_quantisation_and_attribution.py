@@ -49,5 +49,5 @@ def test_restored_vectors_are_ranked_by_their_cosine(case):
 def test_distances_that_no_known_kind_explains_have_none(case, ids, distances):
     codes = np.load("q.npy"), np.load("d.npy")
     found = hp.attribute(f"{ids}.npy", codes, distances=f"{distances}.npy", exact=True)
-    assert found.rows[0].distances == "of no known kind"
+    assert found.rows[0].distances.startswith("of no known kind, so not compared")
     assert "impossible distances" not in {fault.kind for fault in found.faults}
