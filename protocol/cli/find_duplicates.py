@@ -16,8 +16,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs(outputs, inputs)
     if arguments.sheet:
         if arguments.vectors:
-            judge = "write --csv F.csv, and add a column judgement to it for `protocol audit --known-pairs`"
-            raise ProtocolError(f"--sheet shows images, so not with --vectors: {judge}.")
+            raise ProtocolError("--sheet can't show --vectors. Add a column judgement to the file of --csv instead.")
         need("jinja2", "report")
         need("cv2", "pipeline")
     options = passed(arguments, "vectors", "query_ids", "database_ids", "most", "least", "threads")

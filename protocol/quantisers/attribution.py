@@ -533,11 +533,10 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
     rises, falls = np.zeros_like(is_item), np.zeros_like(is_item)
     both, before, after = is_item[:, 1:] & is_item[:, :-1], returned[:, :-1], returned[:, 1:]
     rises[:, 1:], falls[:, 1:] = both & (after > before), both & (after < before)
-    sign = int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
+    largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
     order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
     unknown = f"of no known kind, so not compared with those of the items, but {order}"
     kind: _Kind = unknown, None, returned, np.zeros_like(is_item), rises if sign < 0 else falls
-    largest = _SMALLEST_SHARE
     for space, apart in measures:
         known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
         for name, of in _KINDS[space.distance].items():

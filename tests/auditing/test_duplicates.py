@@ -225,7 +225,7 @@ def test_incomparable_inputs_are_refused(row):
 
 def test_a_sheet_shows_images_only(capsys):
     assert main(["find-duplicates", "--query", "d.npy", "--vectors", "--sheet", "s.html"]) == 2
-    assert capsys.readouterr().err.endswith("add a column judgement to it for `protocol audit --known-pairs`.\n")
+    assert capsys.readouterr().err.endswith("Add a column judgement to the file of --csv instead.\n")
 
 
 class TestSheet:

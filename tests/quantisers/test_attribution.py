@@ -1,6 +1,7 @@
 """Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -52,6 +53,19 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
     assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
+
+
+def test_recall_with_and_without_codes_counts_the_same_ties():
+    """Cosines that are equal as fractions differ in float64; their squares are compared."""
+    rng = np.random.default_rng(0)
+    query, database = rng.integers(1, 4, (20, 3)), rng.integers(1, 4, (200, 3))
+    ids, codes = np.array([rng.permutation(200)[:10] for _ in query]), [rng.integers(0, 2, (n, 8)) for n in (20, 200)]
+    vectors, expected = hp.Nearest(query, database), []
+    for row, items in zip(query, ids, strict=True):
+        cosines = [Fraction(int(row @ item) ** 2, int(row @ row) * int(item @ item)) for item in database]
+        expected.append(sum(cosines[item] >= sorted(cosines)[-10] for item in items) / 10)
+    for searched in (None, tuple(codes)):
+        np.testing.assert_allclose(hp.attribute(ids, searched, vectors, k=10).per_query["results"].recall, expected)
 
 
 def test_by_hand():
@@ -171,6 +185,15 @@ def test_kinds_of_distances(exact, space, form, expected):
     assert not result.faults
     assert f"distances of results: {expected}" in " ".join(str(result).split())
     assert not result.warnings
+
+
+def test_distances_of_no_known_kind_must_be_sorted(exact):
+    ids, distances, inputs, _ = exact("euclidean")
+    distances[7, 3] = distances[7, 2] - 0.1
+    (fault,) = hp.attribute(ids, **inputs, distances=1 - distances**3).faults
+    a, b = 1 - distances[7, 2:4] ** 3
+    assert (fault.kind, fault.query, fault.n_queries) == ("distances not sorted", 7, 1)
+    assert fault.example == f"item {ids[7, 3]} was returned with distance {b:.6g} after {a:.6g}"
 
 
 @pytest.mark.parametrize("given", [None, np.square, np.array])
