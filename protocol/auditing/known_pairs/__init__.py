@@ -175,7 +175,7 @@ def _table(name: str) -> Path:
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
-    hint = f" For pairs of `protocol find-duplicates --csv`, add a column judgement: {VALUES}."
+    hint = f" `protocol find-duplicates --sheet` writes it for images; or add a column judgement: {VALUES}."
     _, rows = read_table(path, "judged pairs", columns, hint=hint)
     judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
     judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
