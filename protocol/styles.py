@@ -5,33 +5,21 @@ comparison of the same methods draws a method alike. Up to twelve methods differ
 differ also for colour-blind readers; in grey, markers tell the methods apart.
 """
 
+import tomllib
 import zlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
-COLOURS = (
-    *("#0594ff", "#cd8503", "#6d6359", "#960cfd", "#c91419", "#008635"),
-    *("#ff1c7e", "#c479cb", "#ff00f4", "#82989a", "#a8378b", "#5d58bb"),
-)
+PACKAGE_DATA = "styles.toml"
+_DECLARED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+COLOURS = tuple(_DECLARED["colours"])
 """Twelve colours with a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11).
 
 Any two differ by at least 20 (CIELAB) for normal vision, protanopia, deuteranopia and tritanopia (Machado, Oliveira and
 Fernandes 2009). They were found by simulated annealing, and ordered so that the first ones differ most.
 """
-MARKERS = (
-    "M0,-1A1,1,0,1,1,0,1A1,1,0,1,1,0,-1Z",  # circle
-    "M-.9,-.9H.9V.9H-.9Z",  # square
-    "M0,-1.2L1.2,.9H-1.2Z",  # triangle
-    "M0,-1.4L1,0L0,1.4L-1,0Z",  # diamond
-    "M-.4,-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z",  # plus
-    "M-1.2,-.9H1.2L0,1.2Z",  # triangle that points down
-    "M0,-.5L.7,-1.2L1.2,-.7L.5,0L1.2,.7L.7,1.2L0,.5L-.7,1.2L-1.2,.7L-.5,0L-1.2,-.7L-.7,-1.2Z",  # x
-    "M0,-1.4L.35,-.5L1.3,-.4L.6,.2L.8,1.1L0,.6L-.8,1.1L-.6,.2L-1.3,-.4L-.35,-.5Z",  # star
-    "M-1.2,0L.9,-1.2V1.2Z",  # triangle that points left
-    "M-1.1,-1.2H1.1L0,0ZM0,0L1.1,1.2H-1.1Z",  # hourglass
-    "M1.2,0L-.9,1.2V-1.2Z",  # triangle that points right
-    "M-1.2,-1.1L0,0L-1.2,1.1ZM1.2,-1.1V1.1L0,0Z",  # bow tie
-)
+MARKERS = tuple(_DECLARED["markers"].values())
 """Filled shapes as SVG paths; Vega scales the square from -1 to 1 to a symbol's size."""
 _FIRST = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh", "ksh", "sdh", "cca_itq", "grh")
 """Each of these hashers has the style of its position wherever it is shown."""

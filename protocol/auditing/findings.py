@@ -5,13 +5,13 @@ The texts of the kinds are in ``findings.toml``.
 
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, printable
+from protocol.registry.records import read_toml
 from protocol.scores import tables
 from protocol.terminal import width
 
@@ -64,8 +64,7 @@ class Kind:
         return self.treatment
 
 
-with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as _stream:
-    KIND_OF = {name: Kind(name, **texts) for name, texts in tomllib.load(_stream).items()}
+KIND_OF = {name: Kind(name, **of) for name, of in read_toml(Path(__file__).with_name(PACKAGE_DATA)).items()}
 """The kinds of findings by name, in the order of reports: leaks first."""
 
 

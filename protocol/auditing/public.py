@@ -25,7 +25,7 @@ from protocol.auditing.items import Dataset, known_dataset, lists_from
 from protocol.auditing.runs import Run, read_runs, run_of
 from protocol.checks import ProtocolError, listed, one_of
 from protocol.inputs.arrays import is_file, named
-from protocol.splits import PARTITIONS
+from protocol.splits import LISTS, PARTITIONS
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +184,7 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     """Return the complete splits, or the split of one list for each partition."""
     for part in lists:
         one_of(part, PARTITIONS, "audit: list of a partition")
-    lists = {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+    lists = {part: lists[part] for part in LISTS if lists.get(part) is not None}
     if lists and splits:
         raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
     if not (lists or splits):
@@ -209,7 +209,6 @@ def _other(against: Any, dataset: Dataset) -> Run | None:
     return run if is_file(against) else dataclasses.replace(run, file="the other split")
 
 
-_ORDER = ("query", "database", "train", "validation_query", "validation_database")
 _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str], Sequence[str]]]
 """By training log: the findings, sentences about it, and the checks that were not possible."""
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, passed, show, write
+from protocol.splits import LISTS, items_above
 
 if TYPE_CHECKING:
     from protocol.auditing import Audit
 
-_LISTS = ("query", "database", "train", "validation_query", "validation_database")
 _EVIDENCE = ("features", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
-_FILES = (*_LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
-_OPTIONS = (*_LISTS, "labels", "ids", "protocol", "against", "training_log", "pattern", "reported")
+_FILES = (*LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
+_OPTIONS = (*LISTS, "labels", "ids", "protocol", "against", "training_log", "pattern", "reported")
 _UNDETERMINED = 3
 """The exit status if the lists do not show whether the split has an error."""
 
@@ -63,8 +63,6 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    from protocol.splits import items_above
-
     yield from (getattr(arguments, name) for name in _FILES)
     yield from arguments.training_log or ()
     for split in arguments.splits:

@@ -9,7 +9,7 @@ from pathlib import Path
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, given, passed, show, write
 
-_TABLES = ("metrics.csv", "runs.csv", "times.csv")
+_TABLES = ("metrics.csv", "runs.csv", "query_groups.csv", "times.csv", "audit.csv")
 
 
 def run(arguments: argparse.Namespace) -> int:

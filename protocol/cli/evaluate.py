@@ -12,7 +12,8 @@ from protocol.progress import report
 from protocol.scores.metadata import OF_LABELS, RANKINGS
 
 if TYPE_CHECKING:
-    from protocol.evaluation import Judgments, Nearest, Relevant
+    from protocol.evaluation import Judgments, Labels, Nearest, Relevant
+    from protocol.evaluation.ground_truth import Truth
     from protocol.evaluation.printed import Printed
     from protocol.evaluation.result import ScoredRanking
 
@@ -61,8 +62,8 @@ def _score_run(arguments: argparse.Namespace) -> None:
     _write(arguments, evaluate_run(**passed(arguments, "run", "relevance", "metrics", "convention")))
 
 
-def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | None":
-    """Return the ground truth; None if it is labels."""
+def _truth(arguments: argparse.Namespace) -> "Truth | None":
+    """Return the ground truth; None if it is labels in the order of the codes."""
     vectors, relevant = nearest(arguments), relevance(arguments)
     labels = [arguments.query_labels, arguments.database_labels]
     if vectors is not None and not any((arguments.query_codes, arguments.database_codes)):
@@ -76,11 +77,13 @@ def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | N
     return relevant or vectors
 
 
-def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
-    """Return the relevance as the ground truth: judgments if there are ids."""
-    from protocol.evaluation import Judgments, Relevant
+def relevance(arguments: argparse.Namespace) -> "Judgments | Labels | Relevant | None":
+    """Return the relevance as the ground truth: judgments if there are ids, or labels if these have ids."""
+    from protocol.evaluation import Judgments, Labels, Relevant
 
-    ids = arguments.query_ids, arguments.database_ids
+    ids, labels = (arguments.query_ids, arguments.database_ids), (arguments.query_labels, arguments.database_labels)
+    if any(ids) and all(labels) and arguments.relevance is None:
+        return Labels(*labels, *ids)
     if arguments.relevance is None or None in ids:
         if any(ids):
             raise ProtocolError("Judgments need all of --relevance, --query-ids and --database-ids.")

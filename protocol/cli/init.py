@@ -25,6 +25,7 @@ _OUTPUT = read("init")["output"]
 _NOTES = _OUTPUT["notes"]
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
+_FEWEST_ITEMS = 18  # without classes: for fewer, the training set can't estimate the radius of epsilon_ball
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
 
@@ -44,18 +45,25 @@ def run(arguments: argparse.Namespace) -> None:
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
     sizes = _sizes(n_items, counts)
+    if sizes["train"] < 2 or (n_classes < 2 and n_items < _FEWEST_ITEMS):
+        few = _NOTES["too_few"].format(next(iter(options.values())), counted(n_items, "item"), _FEWEST_ITEMS)
+        raise ProtocolError(few)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
-    note = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2)
+    note, own = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2), ""
+    named = dict(zip(data.class_names, counts, strict=True)) if n_classes == len(counts) else {}
     if options.keys().isdisjoint(["labels", "features"]) and (shared := _shared_subfolders(data.ids.tolist())):
         names = (abridged(data.class_names), abridged(shared), os.path.join(arguments.images, data.class_names[0]))
         note = _NOTES["same_subfolders"].format(arguments.images, *names)
     elif sizes != _sizes(n_items, [0]):
-        note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
+        note = _small_classes({name: n for name, n in named.items() if n > 1}, sizes, options) + _NOTES["own_split"]
+        own = _NOTES["own_lists"].format(n_items=n_items, **_sizes(n_items, [0]))
+    if alone := [name for name, n in named.items() if n == 1]:
+        note = f"{note} {_NOTES['alone'].format(counted(len(alone), 'class'), abridged(alone))}".lstrip()
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
@@ -64,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     for key in sorted(config, key=[*declared].index):
         comments = map(_comment, _comments(key, config[key], declared[key], load))
         parts.append("\n".join([*comments, _assigned(key, config[key])]))
-    show("\n\n".join(parts))
+    show("\n\n".join([*parts, *filter(None, [own])]))
 
 
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:

@@ -40,9 +40,9 @@ def _check(arguments: argparse.Namespace) -> None:
         _nothing_has(" ".join(words).split(), every)
         one_of(words[0], known, "claim or table", listing="protocol papers")
     if arguments.json:
-        papers.write_ledger(arguments.json, entries)
+        papers.write_ledger(arguments.json, [*tables, *entries, *scores])
     shown = [*map(papers.entry_text, tables + entries if ids else tables)]
-    shown += [papers.ledger_text(entries)] * bool(entries and not ids)
+    shown += [papers.ledger_text(entries)] if entries and not ids else []
     if len(scores) > _MOST:
         shown.append(filled(f"{len(scores)} scores of methods also have these words: add a hasher or a code length."))
     elif scores:

@@ -7,25 +7,27 @@ from protocol.cli._output import check_outputs, finish, given, passed, refuse_wi
 from protocol.cli.evaluate import relevance
 from protocol.progress import report
 
-_INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
+_CODES, _LABELS = ("query_codes", "database_codes"), ("query_labels", "database_labels")
+_TRUTH = ("relevance", "query_ids", "database_ids", "query_vectors", "database_vectors")
 _ENCODING = ("n_bits", "bit_order", "binarize")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol verify`."""
     from protocol.evaluation import Nearest
-    from protocol.verification import verify
+    from protocol.verification import files_of, verify
 
     vectors = (arguments.query_vectors, arguments.database_vectors)
-    files = {name: getattr(arguments, name) for name in _INPUTS}
-    check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
+    if arguments.json:
+        files = passed(arguments, "record", *_CODES, *_LABELS, *_TRUTH).values()
+        check_outputs({"--json": arguments.json}, [*files, *files_of(arguments.record)])
     verification = verify(
         arguments.record,
         _encoded(arguments, arguments.query_codes),
         _encoded(arguments, arguments.database_codes),
         truth=relevance(arguments) if vectors == (None, None) else Nearest(*vectors),
         progress=report,
-        **passed(arguments, "query_labels", "database_labels", "threads"),
+        **passed(arguments, *_LABELS, "threads"),
     )
     finish(verification, arguments.json)
     return int(not verification.holds)

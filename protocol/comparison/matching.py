@@ -163,16 +163,12 @@ def _nothing(kinds: Sequence[Score]) -> str:
 def _names_of(score: Score, other: Score | None) -> str:
     """Return the options that name a record as an experiment does, if they differ in names that users choose; or ""."""
     by_kind = {"line" in one.recorded: one for one in (score, other) if one is not None}
-    if (
-        other is None
-        or len(by_kind) < 2
-        or not {*_differing(score, other)} <= {*_CHOSEN} - by_kind[False].assumed.keys()
-    ):
+    record, row = by_kind.get(False), by_kind.get(True)
+    if record is None or row is None or {*_differing(record, row)} - ({*_CHOSEN} - record.assumed.keys()):
         return ""
-    differing = [name for name in _CHOSEN if by_kind[False].fields[name] != by_kind[True].fields[name]]
-    values = {name: by_kind[True].fields[name] or "NAME" for name in differing}
-    options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in values.items())
-    return f" If these are the same, make {by_kind[False].file} with `protocol evaluate {options}`."
+    differing = [name for name in _CHOSEN if record.fields[name] != row.fields[name]]
+    named = (f"--{name.replace('_', '-')} {shlex.quote(row.fields[name] or 'NAME')}" for name in differing)
+    return f" If these are the same, make {record.file} with `protocol evaluate {' '.join(named)}`."
 
 
 def _left_out(left_out: Sequence[Score], kinds: Sequence[Score]) -> dict[str, list[str]]:

@@ -358,7 +358,11 @@ def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
         path = summary.with_name("times.csv")
         if path.is_file():
             table = need("pandas", "report").DataFrame(read_text(path), columns=[*_TIMED, *TIMES], dtype=str)
-            means = table.replace("", "nan").astype(dict.fromkeys(TIMES, float)).groupby([*_TIMED])[[*TIMES]].mean()
+            try:
+                numbers = table.replace("", "nan").astype(dict.fromkeys(TIMES, float))
+            except ValueError as error:
+                raise ProtocolError(f"{path}: can't be read as a table of CPU times ({error}).") from error
+            means = numbers.groupby([*_TIMED])[[*TIMES]].mean()
             of_methods = zip(means.index, means.to_numpy().tolist(), strict=True)
             times |= {(summary, *method): of_method for method, of_method in of_methods}
     return times

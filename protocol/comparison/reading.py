@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from protocol.inputs.formats import EXTENSIONS, TEXT
 from protocol.inputs.text import INPUTS
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
+from protocol.registry.records import read_toml
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
@@ -39,7 +39,7 @@ Why = str
 """A reason in words."""
 _PerQuery = Mapping[str, NDArray[np.float64]] | Why
 PACKAGE_DATA = "texts.toml"
-TEXTS = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+TEXTS = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """Sentences of comparisons and leaderboards."""
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""

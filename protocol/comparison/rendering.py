@@ -143,7 +143,8 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
     if with_files:
         columns["file"] = [", ".join({score.file: None for score in scores.values()}) for scores in methods.values()]
     if is_of_runs:
-        columns["runs"] = [_runs(scores.values()) for scores in methods.values()]
+        runs = [[one.n_runs for one in of.values() if one.n_runs is not None] for of in methods.values()]
+        columns["runs"] = [between(of) if of else ABSENT for of in runs]
     for n_bits in sorted({score.n_bits for score in table.scores}):
         means, cells = _means(table, [scores.get(n_bits) for scores in methods.values()])
         if np.isfinite(means).sum() > 1:
@@ -152,12 +153,6 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
     sentences = [_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores), *_from_mirrors(table.scores)]
     rows = list(map(list, zip(*columns.values(), strict=True)))
     return Table(name, " ".join(sentences), list(columns), rows, n_labels=1 + with_files, strong=frozenset(strong))
-
-
-def _runs(scores: Iterable[Score]) -> str:
-    """Return the numbers of runs of scores."""
-    runs = [score.n_runs for score in scores if score.n_runs is not None]
-    return between(runs) if runs else ABSENT
 
 
 def _means(table: ComparedTable, scores: Sequence[Score | None]) -> tuple[NDArray[np.float64], list[str]]:
@@ -195,7 +190,7 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     caption = f"{metric}: differences from {table.reference}"
     caption += ", the method with the best mean in this table" * (not table.is_named)
     at = " at each code length" * (len(table.n_tests) > 1)
-    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at}"
+    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at} by Holm's method"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
     sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else OVER_RUNS for one in of_runs)
     rows = []

@@ -14,7 +14,7 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import Data, check_finite, load, redacted
+from protocol.datasets import Data, check_vectors, load, redacted
 from protocol.hashers.selection import points
 from protocol.inputs.arrays import array_shape, user_path
 from protocol.inputs.text import INPUTS
@@ -64,7 +64,8 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
         return {}
     with at("dataset_options"):
         data = load(record.name, {}, config["dataset_options"])
-        check_finite(data)
+        steps = itertools.chain(*(feature.steps.values() for feature in experiment.features.values()))
+        check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps))
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
             rows = read_lists(files, data.ids, n_classes(data.labels))

@@ -140,10 +140,11 @@ def read_counts(
     ProtocolError
         The errors of `storage.read`.
     """
-    for group, recorded in storage.read_provenance(path)["parameters"]["ground_truths"].items():
-        of_split, run = group.split("/run")
-        groups = storage.grouped(storage.read_group(path, group)) if split in (None, of_split) else {}
-        for n_bits, arrays in groups.items():
+    truths = storage.read_provenance(path)["parameters"]["ground_truths"]
+    wanted = [group for group in truths if split in (None, group.split("/run")[0])]
+    for group, of_run in zip(wanted, storage.read_groups(path, wanted), strict=True):
+        (of_split, run), recorded = group.split("/run"), truths[group]
+        for n_bits, arrays in storage.grouped(of_run).items():
             for truth, counts in unpack_counts(arrays).items():
                 stored = StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
                 excluded = without.get((of_split, int(run)), np.empty(0, dtype=np.int64))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, abridged, counted
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import Sliceable, blocks, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
@@ -119,15 +120,22 @@ def store(file: Writer, name: str, array: Sliceable) -> None:
             bar.update(len(rows))
 
 
-def check_finite(data: Data) -> None:
-    """Raise ProtocolError for the first row of vectors with NaN or infinity; they are read in blocks."""
+def check_vectors(data: Data, *, scaled: bool) -> None:
+    """Raise ProtocolError for the first row with NaN or infinity, and log rows of zeros if they are to be `scaled`.
+
+    The vectors are read in blocks.
+    """
     for name, vectors in data.vectors.items():
-        start = 0
+        start, zeros = 0, list[int]()
         for block in blocks(vectors, _BLOCK_BYTES):
             bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
             if bad.size:
                 raise ProtocolError(f"{name}: row {start + bad[0]:,} has NaN or infinity. Correct or remove the row.")
+            zeros += (start + np.flatnonzero(~block.any(axis=1))).tolist() if scaled else []
             start += len(block)
+        if zeros:
+            rows = f"{counted(len(zeros), 'row')} of zeros ({abridged(zeros, 20)})"
+            INPUTS.warning(f"{name}: {rows}, which the step l2 can't scale to unit length. Correct or remove them.")
 
 
 def numbered_ids(n: int) -> NDArray[np.bytes_]:

@@ -17,34 +17,9 @@ from typing import Any
 from protocol.checks import ProtocolError
 from protocol.provenance.checksums import checksum_path, verified
 from protocol.provenance.storage import explained, file_sha256, replacing, write_text
+from protocol.registry.records import File
 
 _TIMEOUT = 60  # seconds without a connection or without data
-
-
-@dataclass(frozen=True)
-class File:
-    """A file to download.
-
-    Parameters
-    ----------
-    name : str
-        The official file name, and the key of the file in the loader's `paths`.
-    urls : tuple of str, default=()
-        Addresses (http, https or ftp), in the order in which they are tried; () for a file that may not be
-        redistributed and must be put into the mirror by hand.
-    sha256 : str or None, default=None
-        Official checksum, 64 hexadecimal digits; None if there is none.
-    size : int or None, default=None
-        Size in bytes; None if it is not known.
-    by_hand : str, default=""
-        How to get the file by hand, if opening one of `urls` is not enough.
-    """
-
-    name: str
-    urls: tuple[str, ...] = ()
-    sha256: str | None = None
-    size: int | None = None
-    by_hand: str = ""
 
 
 @dataclass(frozen=True)

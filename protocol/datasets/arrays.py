@@ -1,5 +1,6 @@
 """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, Paths, numbered_ids
-from protocol.inputs.arrays import array_shape, numbers_with_ids, row_ids
+from protocol.inputs.arrays import numbers_with_ids, shape_with_ids
 from protocol.inputs.labels import check_order, labels_from, order_of_vectors
-from protocol.inputs.lists import check_distinct, ids_from
+from protocol.inputs.lists import Listing, check_distinct, ids_from
 from protocol.inputs.text import INPUTS
 from protocol.registry import DatasetRecord
 
@@ -17,16 +18,16 @@ from protocol.registry import DatasetRecord
 def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)} | ({"labelled": False} if labels is None else {})
-    shape = array_shape(features) if features else None
+    shape, listed = shape_with_ids(features) if features else (None, None)
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
-        names, _ = _ids(ids, shape[0], labels, features, row_ids(features))
+        names, _ = _ids(ids, shape[0], labels, features, listed)
         if labels is not None:
             known["classes"] = len(labels_of_items(labels, names, shape[0])[1])
     return known
 
 
-def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
+def labels_of_items(file: str | Listing, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     """Return labels and class names; labels that have ids next to them are matched with those of the items.
 
     Without ids of the items, the rows of the file must be in the order of the features (`check_order`).
@@ -34,7 +35,7 @@ def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArr
     labels, names, listed = labels_from(file, "labels", n_items, ids=ids)
     if listed is not None and ids is None:
         remedy = f"Set `ids` (init: --ids) to a file with the ids of the features, or to {file} itself"
-        check_order(file, listed, "features", remedy)
+        check_order(str(file), listed, "features", remedy)
     if labels.ndim == 2:
         return labels, names or tuple(map(str, range(labels.shape[1])))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -57,13 +58,7 @@ def _ids(
     return names, None if listed is None else order_of_vectors(names, listed, features)
 
 
-@DatasetRecord(
-    source="your own features",
-    statistics=_statistics,
-    user_files=("features", "labels", "ids"),
-    required=("features",),
-    streamed=True,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: str | None = None) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
@@ -73,7 +68,8 @@ def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: st
         Not used: nothing is downloaded.
     features : str
         Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.npz`` of ``scipy.sparse.save_npz``, ``F.h5:dataset``,
-        ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``. Text may have an id next to each row, under a header.
+        ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``. Text may begin with ids: words
+        that all differ, or numbers that its header calls ids.
     labels : str or None
         A class or several for each item, as numbers or names, or a 0/1 matrix (n, n_classes), in a file as above or
         in any form of `protocol.inputs.lists`, also with an id in each line; None if there are no labels.

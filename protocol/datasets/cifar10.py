@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
@@ -11,26 +11,7 @@ TRAIN = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_b
 TEST = "test_batch"
 
 
-@DatasetRecord(
-    printed="CIFAR-10",
-    source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
-    "https://www.cs.toronto.edu/~kriz/cifar.html",
-    files=(
-        File(
-            name=ARCHIVE,
-            urls=("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
-            sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-            size=170_052_171,
-        ),
-    ),
-    statistics={
-        "n": 60_000,
-        "classes": 10,
-        "image_shape": (32, 32, 3),
-        "per_class": 6_000,
-        "partitions": {"train": 50_000, "test": 10_000},
-    },
-)
+@DatasetRecord.declared
 def load(paths: Paths) -> Data:
     """CIFAR-10: 60,000 colour images of 32 x 32 pixels, in 10 classes of 6,000.
 

@@ -1,11 +1,12 @@
 """CIFAR-100: 60,000 colour images of 32 x 32 pixels in 100 classes, which form 20 groups, from the binary archive."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from protocol.checks import one_of
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
@@ -22,13 +23,7 @@ def _statistics(labels: str) -> dict[str, Any]:
     return {"n": 60_000, "classes": sum(numbers), "image_shape": (32, 32, 3), **counts, **parts}
 
 
-@DatasetRecord(
-    printed="CIFAR-100",
-    source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
-    "https://www.cs.toronto.edu/~kriz/cifar.html",
-    files=(File(ARCHIVE, ("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",), size=168_513_733),),
-    statistics=_statistics,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, labels: str = "fine") -> Data:
     """CIFAR-100: 60,000 colour images of 32 x 32 pixels, in 100 classes of 600, or 20 groups of 5 classes.
 

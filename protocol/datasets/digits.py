@@ -6,12 +6,7 @@ from protocol.datasets import Data, Paths
 from protocol.registry import DatasetRecord
 
 
-@DatasetRecord(
-    printed="Digits",
-    source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
-    "scikit-learn: https://archive.ics.uci.edu/dataset/80",
-    statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
-)
+@DatasetRecord.declared
 def load(paths: Paths) -> Data:
     """Handwritten digits: 1,797 grey images of 8 x 8 pixels, in 10 classes; for a quick experiment without a download.
 

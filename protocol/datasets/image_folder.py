@@ -1,5 +1,6 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
+import functools
 import os
 import re
 from collections import defaultdict
@@ -14,9 +15,10 @@ from protocol.checks import ProtocolError, abridged, counted, integer
 from protocol.datasets import Data, LazyRows, Paths
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
-from protocol.inputs.forms import one_form, paired
+from protocol.inputs.forms import one_form, paired, warn_alike
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
+from protocol.inputs.text import INPUTS
 from protocol.registry import DatasetRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -66,13 +68,15 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def check_images(paths: Sequence[Path]) -> None:
-    """Raise ProtocolError, which names the first files that do not begin and end like images, for each reason."""
+    """Raise ProtocolError, which names the first files that do not begin and end like images, and log all of them."""
     by_reason = defaultdict[str, list[Path]](list)
     for path in paths:
         by_reason[_problem(path)].append(path)
     by_reason.pop("", None)
     if by_reason:
         folder = os.path.commonpath([path.parent for path in paths])
+        for why, of in by_reason.items():
+            INPUTS.info("%s", "\n".join(f"{path}: {why}" for path in of))
         names = {why: abridged(one.relative_to(folder).as_posix() for one in of) for why, of in by_reason.items()}
         files = "; ".join(f"{why} ({len(by_reason[why]):,}: {named})" for why, named in names.items())
         problem = f"{counted(sum(map(len, by_reason.values())), 'image')} can't be used: {files}"
@@ -123,14 +127,7 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
     return {"image_shape": squares_of(image_size), **labelled}
 
 
-@DatasetRecord(
-    source="your own images",
-    statistics=_statistics,
-    user_files=("labels",),
-    user_folders=("folder",),
-    required=("folder",),
-    streamed=True,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
     """Your own images: a folder with a subfolder for each class, or with a file of labels, in any common format.
 
@@ -179,16 +176,20 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
     """Return the class of each image, which is its subfolder, and the names of the classes."""
     subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
     classes, labels = np.unique(subfolders, return_inverse=True)
+    tops = {os.path.relpath(path, folder).partition(os.sep)[0] for path, _ in listings(folder)}
+    if empty := sorted(tops - {os.curdir, *subfolders}):
+        INPUTS.warning(f"{folder}: {counted(len(empty), 'subfolder')} without images, so no class: {abridged(empty)}")
     if "" in subfolders and len(classes) > 1:
         outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
         raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
+    warn_alike(classes.tolist(), folder)
     return (None, ()) if "" in subfolders else (labels, tuple(classes.tolist()))
 
 
 def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
     """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
-    ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
-    listed = [] if ids is None else ids.tolist()
+    listing = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"]
+    listed = [] if listing.ids is None else listing.ids.tolist()
     listed_as = paired(images, listed)
     unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
     sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
@@ -202,4 +203,4 @@ def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tu
         equal = f" ({counted(n_equal, 'file name')} without the folders would match)" * bool(n_equal)
         advice = f"Each line needs the path of an image in {folder}, such as {images[0]!r}"
         raise ProtocolError(f"{file}: {' and '.join(problems)}. {advice}{equal}.")
-    return labels_of_items(file, np.array(images), len(images))
+    return labels_of_items(listing, np.array(images), len(images))

@@ -1,5 +1,6 @@
 """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; the images remain in the user's folder."""
 
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.datasets.image_folder import check_images, image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 
 CLASSES = 100
 PARTS = ("database", "test", "train")
-_COMMIT = "48652bff55009f81c5291bdf8b096b43d258e7e2"
-_SITE = f"https://raw.githubusercontent.com/thuml/HashNet/{_COMMIT}/pytorch/data/imagenet/"
 _SYNSET = re.compile(r"image/(n\d+)_")
 
 
@@ -48,16 +47,7 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     return {"n": 133_503, "classes": CLASSES, "image_shape": squares_of(image_size), "partitions": parts}
 
 
-@DatasetRecord(
-    printed="ImageNet-100",
-    source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
-    "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",
-    files=tuple(File(f"{part}.txt", (f"{_SITE}{part}.txt",)) for part in PARTS),
-    statistics=_statistics,
-    user_folders=("folder",),
-    required=("folder",),
-    streamed=True,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 

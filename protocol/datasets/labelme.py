@@ -2,25 +2,14 @@
 
 import numpy as np
 
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.inputs.arrays import as_integers, read_array
 from protocol.registry import DatasetRecord
 
 FILE = "LabelMe_gist.mat"
 
 
-@DatasetRecord(
-    printed="LabelMe",
-    source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
-    "http://www.cs.toronto.edu/~norouzi/research/mlh/",
-    files=(File(FILE, ("http://www.cs.toronto.edu/~norouzi/research/mlh/data/LabelMe_gist.mat",)),),
-    statistics={
-        "n": 22_019,
-        "dimensions": {"gist": 512},
-        "partitions": {"train": 20_019, "test": 2_000},
-        "labelled": False,
-    },
-)
+@DatasetRecord.declared
 def load(paths: Paths) -> Data:
     """LabelMe-22K: 512-d GIST of 22,019 images, without class labels.
 

@@ -1,5 +1,6 @@
 """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and tags; images are not read."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, LazyRows, Paths
+from protocol.datasets import Data, LazyRows, Paths
 from protocol.datasets._archives import members
 from protocol.inputs.formats import reading
 from protocol.registry import DatasetRecord
@@ -15,7 +16,6 @@ from protocol.registry import DatasetRecord
 LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"
 WORDS = "BoW_int.dat"
 N_CONCEPTS = 81
-_SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
 # Number of images that show at least one of the K most frequent concepts, by K, as reported in papers. For 10, all are
 # accepted; the official files have 186,577.
 _ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
@@ -82,21 +82,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     return LazyRows((len(keep), len(columns)), np.uint8, read)
 
 
-@DatasetRecord(
-    printed="NUS-WIDE",
-    source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
-    f"{_SITE}NUS-WIDE.html",
-    files=(
-        *(File(name, (f"{_SITE}{name}",)) for name in (LABELS, IMAGES, CONCEPTS, TAGS)),
-        File(
-            WORDS,
-            by_hand="extract it from the .rar archive of low-level features, "
-            f"NUS_WID_Low_Level_Features.rar on {_SITE}NUS-WIDE.html",
-        ),
-    ),
-    statistics=_statistics,
-    streamed=True,
-)
+@functools.partial(DatasetRecord.declared, statistics=_statistics)
 def load(paths: Paths, *, concepts: int = N_CONCEPTS) -> Data:
     """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of 500 visual words and 5,018 tags.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.datasets._archives import members
 from protocol.inputs.formats import read_blocks
 from protocol.registry import DatasetRecord
@@ -26,18 +26,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
         yield block.astype(np.uint8)
 
 
-@DatasetRecord(
-    printed="SIFT1M",
-    source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
-    "http://corpus-texmex.irisa.fr/",
-    files=(File(ARCHIVE, ("ftp://ftp.irisa.fr/local/texmex/corpus/sift.tar.gz",)),),
-    statistics={
-        "n": 1_110_000,
-        "dimensions": {"sift": 128},
-        "partitions": {"base": 1_000_000, "learn": 100_000, "query": 10_000},
-        "labelled": False,
-    },
-)
+@DatasetRecord.declared
 def load(paths: Paths) -> Data:
     """SIFT1M: local SIFT descriptors, 1,000,000 in the database, 100,000 for training, 10,000 queries; no labels.
 

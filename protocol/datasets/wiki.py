@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, Paths
+from protocol.datasets import Data, Paths
 from protocol.inputs.arrays import read_array
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
@@ -16,7 +16,6 @@ LISTS = {"train": "trainset_txt_img_cat.list", "test": "testset_txt_img_cat.list
 VARIABLES = {"image": {"train": "I_tr", "test": "I_te"}, "text": {"train": "T_tr", "test": "T_te"}}
 CATEGORIES = ("art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare")
 _LINE = re.compile(r"([^\t]+)\t[^\t]+\t([0-9]{1,3})")
-_BY_HAND = "extract it from wikipedia_dataset.zip, linked from http://www.svcl.ucsd.edu/projects/crossmodal/"
 
 
 def _read_list(path: Path) -> tuple[list[str], list[int]]:
@@ -35,18 +34,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     return names, categories
 
 
-@DatasetRecord(
-    printed="Wiki",
-    source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
-    "http://www.svcl.ucsd.edu/projects/crossmodal/",
-    files=tuple(File(name, by_hand=_BY_HAND) for name in (FEATURES, *LISTS.values())),
-    statistics={
-        "n": 2_866,
-        "classes": 10,
-        "dimensions": {"image": 128, "text": 10},
-        "partitions": {"train": 2_173, "test": 693},
-    },
-)
+@DatasetRecord.declared
 def load(paths: Paths) -> Data:
     """Wiki: pairs of an image and a text in 10 categories, as 128-d bags of SIFT words and 10-d topic vectors.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_and_key, read_stored
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, path_and_key, read_stored
 from protocol.inputs.columns import BITS, HEX, IN_COLUMNS, MARK, NOT_DECIMAL, read_columns
 from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT, below_header
@@ -255,7 +255,8 @@ def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
     """Return real values (n, n_bits), or codes in packed form; and the code length."""
     if not is_real:
         return _packed(side, named(side.values, role))
-    array, name = matrix_from(side.values, role, "n_bits"), named(side.values, role)
+    name = named(side.values, role)
+    array = matrix_from(numbers_with_ids(side.values, role)[0], name, "n_bits")  # labels may be ordered by the ids
     _check_finite(array, name)
     if side.n_bits not in (None, array.shape[1]):
         raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
@@ -296,7 +297,7 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
         values = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
     bits = _bits_of_strings(words, n_bits, name) if words else None
-    return numbers_from(values, name) if bits is None else bits
+    return numbers_with_ids(values, name)[0] if bits is None else bits
 
 
 def _words(path: Path) -> Sequence[str]:
@@ -305,8 +306,8 @@ def _words(path: Path) -> Sequence[str]:
     There are none if they are, for example, numbers from 0 to 255 in columns.
     """
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
-    fields = MARK.split(lines[-1].replace('"', "")) if lines else []
-    if len(fields) > 1 and any(map(HEX.fullmatch, fields)):
+    fields = [MARK.split(line.replace('"', "")) for line in lines[-2:]]  # of which one may have an id that is a bit
+    if any(len(row) > 1 and not text.are_flags(row) for row in fields):
         columns = read_columns(path)
         if columns.codes:
             text.INPUTS.info("%s: %s", path, columns.description)

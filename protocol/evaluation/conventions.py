@@ -4,16 +4,15 @@ A convention is how a paper or a tool scores, as metrics and a treatment of unde
 """
 
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from protocol import metrics, registry
 from protocol.checks import ProtocolError, one_of
+from protocol.registry.records import read_toml
 
 
 @dataclass(frozen=True)
@@ -75,16 +74,7 @@ def find(name: str) -> Convention:
 
 
 PACKAGE_DATA = "conventions.toml"
-
-
-def _read() -> tuple[Convention, ...]:
-    text = (Path(__file__).parent / PACKAGE_DATA).read_text("utf-8")
-    entries: list[dict[str, Any]] = tomllib.loads(text)["convention"]
-    lists = ("metrics", "reported_as_map", "drops", "not_copied")
-    return tuple(Convention(**entry | {key: tuple(entry[key]) for key in lists if key in entry}) for entry in entries)
-
-
-CONVENTIONS = _read()
+CONVENTIONS = tuple(Convention(**entry) for entry in read_toml(Path(__file__).with_name(PACKAGE_DATA))["convention"])
 """The default convention, then those of papers, then those of tools."""
 
 _NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes", "ranking": "the items of a database"}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from protocol import checks
 from protocol.checks import ProtocolError, suggesting
-from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes
+from protocol.evaluation.code_pairs import CodePair, Codes, Outputs, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Truth, ground_truth, only_truth
 from protocol.evaluation.progress import Progress
@@ -20,7 +20,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
-@partial(suggesting, parts=(Codes, Nearest))
+@partial(suggesting, parts=(Codes, Labels, Nearest))
 def evaluate(
     query_codes: Any,
     database_codes: Any,
@@ -37,7 +37,8 @@ def evaluate(
     """Score the ranking of a database by Hamming distance, or by the real-valued outputs of the queries.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX or pandas, a nested list, or the name of a file
-    as on the command line. The index of a pandas object is ignored: items are matched by position.
+    as on the command line. Items are matched by position; codes and labels in pandas whose indexes have the same
+    values in another order are refused.
 
     Parameters
     ----------
@@ -54,9 +55,9 @@ def evaluate(
         that share a class label are relevant; the relevance level is the number of shared labels.
     database_labels : array_like, str or Path, optional
         The labels of the database, of the same kind. At least one item must share a label with a query.
-    truth : Relevant, Judgments or Nearest, optional
-        Instead of labels: the relevant items of each query; relevance judgments; or vectors, in which case the items
-        nearest to a query are relevant to it.
+    truth : Labels, Relevant, Judgments or Nearest, optional
+        Instead of labels: labels with the ids of the codes; the relevant items of each query; relevance judgments; or
+        vectors, in which case the items nearest to a query are relevant to it.
     metrics : str or sequence of str, optional
         Registered metrics with radii up to `n_bits`, for example ``["mAP", "precision@r2"]``; or ``["all"]`` for every
         metric with K = 1000 and R = 0, 1, 2. If None, those of the convention. ``["all"]`` and the conventions omit
@@ -93,10 +94,23 @@ def evaluate(
     """
     scoring = Scoring(metrics, convention, leave_one_out)
     codes = read_codes(query_codes, database_codes)
+    _check_index(query_codes, query_labels, "query")
+    _check_index(database_codes, database_labels, "database")
     source = only_truth(query_labels, database_labels, truth)
     sizes, files = codes.sizes, codes.files
     relevant = ground_truth(source, *sizes, scoring, threads=threads, progress=progress, code_files=files)
     return scored(codes, relevant, scoring, threads=threads, progress=progress)
+
+
+def _check_index(codes: Any, labels: Any, side: str) -> None:
+    """Raise ProtocolError if codes and labels are in pandas, and the index of the labels is that of other rows."""
+    codes = codes.values if isinstance(codes, Codes | Outputs) else codes
+    indexes = [list(map(str, one.index)) for one in (codes, labels) if hasattr(one, "iloc")]
+    if len(indexes) > 1 and indexes[0] != indexes[1] and sorted(indexes[0]) == sorted(indexes[1]):
+        raise ProtocolError(
+            f"{side} labels: their index has the values of that of the codes in another order. Pass "
+            f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position."
+        )
 
 
 def scored(

@@ -38,10 +38,14 @@ class Labels:
         The labels of the queries: integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse.
     database : array_like, str or Path
         The labels of the database, of the same kind. At least one item must share a label with a query.
+    query_ids, database_ids : array_like, str or Path, optional
+        The ids in the order of the codes, by which labels in files with ids are put in this order.
     """
 
     query: Any
     database: Any
+    query_ids: Any = None
+    database_ids: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +182,7 @@ class NearestItems:
 Truth = Labels | Relevant | Judgments | Nearest
 
 _ROLES: Mapping[type, tuple[str, ...]] = {
-    Labels: ("query_labels", "database_labels"),
+    Labels: ("query_labels", "database_labels", "query_ids", "database_ids"),
     Relevant: ("relevance",),
     Judgments: ("relevance", "query_ids", "database_ids"),
     Nearest: ("query_vectors", "database_vectors"),
@@ -231,7 +235,7 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
         raise ProtocolError(f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}.")
     labels = {"query labels": query_labels, "database labels": database_labels}
     names = [name for name, values in labels.items() if values is not None]
-    if truth is not None and names:
+    if truth is not None and names and not (isinstance(truth, Labels) and truth.query is query_labels):
         kind = {Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "labels")
         raise ProtocolError(f"More than one ground truth: {', '.join(names)} and {kind}. Choose one.")
     if truth is None and not names:
@@ -284,7 +288,7 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, *sizes, code_files)
+        query, database, lacking = label_pair(truth.query, truth.database, *sizes, {**code_files, **vars(truth)})
         if scoring.leave_one_out:
             different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
             if different.size:

@@ -19,7 +19,9 @@ from protocol.counting.counts import Floats
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
 from protocol.evaluators.ways import CUTOFFS, TEXTS, Way, cases_of, meanings, scores_of
-from protocol.scores.tables import Table, filled, read_text, write_csv
+from protocol.inputs.fields import read_table
+from protocol.inputs.text import INPUTS
+from protocol.scores.tables import Table, filled, write_csv
 
 FORMS = ("bits", "signs")
 ANSWERS = "answers.csv"
@@ -247,21 +249,29 @@ def write_cases(folder: Path, cutoff: int | None = None) -> None:
 def read_answers(file: Path, cutoff: int | None = None) -> "Diagnosis":
     """Return the diagnosis of the answers in a file as `write_cases` writes it, with the scores filled in.
 
-    Scores that are rounded to 2 or more decimals are compared to these.
+    Scores that are rounded to 2 or more decimals are compared to these. They are in percent if all have %, or one is
+    above 1. Semicolons or tabs may divide the columns, and a comma may be that of decimals.
 
     Raises
     ------
     ProtocolError
         If the file can't be read, a case is missing, or a score is not a number.
     """
-    answers, texts = dict[int, float | str](), list[str]()
-    rows = {row.get("case", "").strip(): row.get("score", "").strip() for row in read_text(file)}
-    for number in range(1, len(small_cases(cutoff)) + 1):
-        texts.append(text := rows.get(str(number), ""))
+    cases, scores = ([row[0].strip() for row in read_table(file, str(file), name).rows] for name in ("case", "score"))
+    given = dict(zip(cases, scores, strict=True))
+    texts = [given.get(str(number), "") for number in range(1, len(small_cases(cutoff)) + 1)]
+    mark = "%" * all(text.endswith("%") for text in texts)
+    values = list[Decimal]()
+    for number, text in enumerate(texts, 1):
         try:
-            answers[number] = float(text)
-        except ValueError:
+            values.append(Decimal(text.removesuffix(mark).strip().replace(",", ".")))
+        except ArithmeticError:
             raise ProtocolError(f"{file}: case {number}: the score must be a number, got {text!r}.") from None
+    finite = [value for value in values if value.is_finite()]
+    if mark or (finite and min(finite) >= 0 and 1 + _TOLERANCE < max(finite) <= 100):
+        INPUTS.info("%s: the scores are read as percent, because %s", file, "all have %" if mark else "one is above 1")
+        values = [value / 100 for value in values]
+    answers, texts = {number: float(value) for number, value in enumerate(values, 1)}, list(map(str, values))
     return _diagnosed(answers, texts, cutoff, "If the evaluator expects -1 and +1, pass it 2 * bits - 1.")
 
 
@@ -315,7 +325,8 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
 
     `other_codes` is the advice to an evaluator for the other form of codes.
     """
-    known, numbers = _known(cutoff), _numbers(answers)
+    known, values = _known(cutoff), [math.nan if isinstance(one, str) else one for one in answers.values()]
+    numbers = np.where(np.isfinite(values), values, np.nan)
     n_decimals, half_units = _precision(texts)
     if peculiarity := _peculiarity(known, answers, numbers, n_decimals):
         return Diagnosis([peculiarity], [], None, [], answers, _table(known, answers, None))
@@ -338,12 +349,6 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
         texts.append(_TEXTS["nearest"].format(*about))
     texts += [*[_TEXTS["cutoff"]] * (cutoff is None), other_codes]
     return Diagnosis([" ".join(texts)], [], nearest, cases, answers, _table(known, answers, nearest))
-
-
-def _numbers(answers: Answers) -> Floats:
-    """Return the answers that are finite numbers, and NaN in place of others."""
-    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
-    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _precision(texts: Iterable[str]) -> tuple[int, Floats]:

@@ -3,7 +3,6 @@
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +17,11 @@ from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import RADII, WHOLE, Case, Sums, gains_of, of_codes, of_values, ranked, without_own
+from protocol.registry.records import read_toml
 from protocol.scores.tables import filled
 
 PACKAGE_DATA = "*.toml"
-_FILES = (Path(__file__).with_name(name).read_text("utf-8") for name in ("variants.toml", "texts.toml"))
-_DECLARED, TEXTS = map(tomllib.loads, _FILES)
+_DECLARED, TEXTS = (read_toml(Path(__file__).with_name(name)) for name in ("variants.toml", "texts.toml"))
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 _ORDERS = ("", "best", "worst")
 _LIGHT = 1
@@ -62,7 +61,7 @@ class Variant(NamedTuple):
 
 _COMMON = ("", "mAP", "precision", "recall", "nDCG")
 VARIANTS = {
-    (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
+    (family, name): Variant(family, name, **record)
     for family, of_family in _DECLARED.items()
     for name, record in of_family.items()
 }

@@ -94,8 +94,7 @@ class Hasher(Configurable, abc.ABC):
 
     def check_features(self, n_features: int, about: str = "") -> None:
         """Raise ProtocolError, which begins with `about`, if the hasher can't learn from rows of `n_features`."""
-        records = {one.plugin: one for one in RECORDS["hasher"].values()}
-        record = next((records[kind] for kind in type(self).__mro__ if kind in records), None)
+        record = record_of(type(self))
         if record and record.bits_within_features and self.n_bits > n_features:
             at_most = f"at most {n_features:,}, the number of features"
             raise ProtocolError(f"{about}n_bits must be {at_most}, got {self.n_bits:,}.")
@@ -301,6 +300,12 @@ class LinearHasher(Hasher):
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         arrays = self._learned_arrays()
         return project(X, arrays["mean_"], arrays["projection_"]) > arrays.get("threshold_", 0)
+
+
+def record_of(hasher: type[Hasher]) -> Any:
+    """Return the record of a class, or of the first of its base classes that has one; None if there is none."""
+    records = {one.plugin: one for one in RECORDS["hasher"].values()}
+    return next((records[kind] for kind in hasher.__mro__ if kind in records), None)
 
 
 THRESHOLDS = {**LinearHasher.learned, "threshold_": ("float32", "n_bits")}

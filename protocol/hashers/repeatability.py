@@ -1,20 +1,22 @@
 """Checks that the training set and the seed determine a model, and that the model and a row determine its code."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, listed
-from protocol.hashers.base import Hasher
+from protocol.hashers.base import Hasher, record_of
 from protocol.hashers.training_set import TrainingSet
 
 FEW = 500
 """Training rows with which the pipeline checks the fits of a user's hasher: these fits take a second or so."""
 _ROWS = 63  # encoded again after an odd number of others, so that they change between odd and even rows of a batch
 _ROUNDED = 0.01  # the largest share of bits that may differ, because an output is within rounding of its threshold
+_REPEATS = 5  # of encoding, to find noise that changes few bits
+_DRAW, _LEARN = "Draw random numbers only in _fit, from `rng`", "Learn thresholds and scales in _fit"
 _log = logging.getLogger(__name__)
 
 
@@ -22,7 +24,9 @@ def check_hasher(hasher: Hasher, X: ArrayLike | TrainingSet, y: Any = None) -> N
     """Raise ProtocolError unless two fits give the same model, which gives each row the same code in every batch.
 
     Its codes must also stay the same when another model is fitted. The pipeline checks the codes of every model, but
-    the fits only of a user's hasher, and only with 500 of the training rows: this function takes three complete fits.
+    the fits only of a user's hasher, and only with 500 of the training rows: this function takes four complete fits.
+    If the record of the class says `random=False`, another seed must give the same model; otherwise, a warning is
+    logged if it does.
 
     Parameters
     ----------
@@ -54,18 +58,39 @@ def check_few(hasher: Hasher, training: TrainingSet) -> None:
 def _check_fits(model: Hasher, training: TrainingSet) -> None:
     """Raise the errors of `check_codes`, or if another fit gives another model or, of other rows, changes the codes."""
     name, options, first = type(model).__name__, model.get_params(), model.to_arrays()
+    before = [encode(rows) for encode, rows in _sides(model, training)]
+    for _ in range(_REPEATS):
+        _check_same(model, training, before, "rows are encoded again", _DRAW)
     check_codes(model.from_arrays(first), training)
     second = type(model)(**options).fit(training).to_arrays()
     different = [key for key in first if first[key].tobytes() != second[key].tobytes()]
     if different:
         arrays = listed("the fit record" if key == "model" else key for key in different)
         raise ProtocolError(f"{name}._fit: two fits with one seed differ in {arrays}. Draw random numbers from `rng`.")
-    before = [encode(rows) for encode, rows in _sides(model, training)]
-    type(model)(**options | {"seed": model.seed + 1}).fit(training.altered())
+    other = type(model)(**options | {"seed": model.seed + 1})
+    _check_seed(model, other.fit(training).to_arrays(), first)
+    other.fit(training.altered())
+    advice = "Keep what _fit learns in the arrays of `learned` alone, not in the module or the class"
+    _check_same(model, training, before, "another model is fitted", advice)
+
+
+def _check_same(model: Hasher, training: TrainingSet, before: Iterable[NDArray], when: str, advice: str) -> None:
+    """Raise ProtocolError if a bit of the codes is no longer as before."""
     for (encode, rows), codes in zip(_sides(model, training), before, strict=True):
         if (encode(rows) != codes).any():
-            advice = "Keep what _fit learns in the arrays of `learned` alone, not in the module or the class"
-            raise ProtocolError(f"{name}.{encode.__name__}: the codes change when another model is fitted. {advice}.")
+            name = f"{type(model).__name__}.{encode.__name__}"
+            raise ProtocolError(f"{name}: the codes change when {when}. {advice}.")
+
+
+def _check_seed(model: Hasher, other: Mapping[str, NDArray], first: Mapping[str, NDArray]) -> None:
+    """Raise ProtocolError if the arrays for another seed differ, although the record denies it; log the opposite."""
+    name, record = type(model).__name__, record_of(type(model))
+    different = [key for key in model.learned if first[key].tobytes() != other[key].tobytes()]
+    if record and different and not record.random:
+        advice = "Remove random=False from its record, or draw nothing from `rng`"
+        raise ProtocolError(f"{name}._fit: with another seed, {listed(different)} change. {advice}.")
+    if record and record.random and not different:
+        _log.warning("%s: another seed gives the same model. If this is always so, declare random=False", name)
 
 
 def _sides(model: Hasher, training: TrainingSet) -> Iterator[tuple[Callable[..., NDArray[np.bool_]], NDArray]]:
@@ -85,11 +110,15 @@ def check_codes(model: Hasher, training: TrainingSet) -> None:
                 raise
             where = f"{type(model).__name__}._encode"
             raise ProtocolError(f"{where} reads {error.name!r}, which `learned` must declare.") from error
-        for before, when, advice in (
-            (rows[:0], "they are encoded again", "Draw random numbers only in _fit, from `rng`"),
-            (np.repeat(rows[:1], len(rows) // 2, axis=0), "other rows precede them", "Learn thresholds in _fit"),
+        limit = model.magnitudes[1]
+        few, far = np.repeat(rows[:1], len(rows) // 2, axis=0), np.clip(10 * rows[:1], -limit, limit)
+        for batches, when, advice in (
+            ([rows], "they are encoded again", _DRAW),
+            ([np.concatenate([few, rows])], "other rows precede them", _LEARN),
+            ([np.concatenate([far, rows])], "a row ten times as large as the first one precedes them", _LEARN),
+            (np.split(rows, len(rows)), "each is encoded alone", _LEARN),
         ):
-            again = encode(np.concatenate([before, rows]))[len(before) :]
+            again = np.concatenate([*map(encode, batches)])[-len(rows) :]
             if (share := (again != codes).mean()) > _ROUNDED:
                 changes = f"{share:.1%} of the bits of {len(rows)} rows change if {when}. {advice}."
                 raise ProtocolError(f"{type(model).__name__}.{encode.__name__}: {changes}")

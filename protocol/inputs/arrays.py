@@ -97,14 +97,6 @@ def read_array(file: str | Path) -> NDArray:
     return array
 
 
-def row_ids(file: str | Path) -> NDArray[np.str_] | None:
-    """Return the ids next to the rows of a text, as `numbers_with_ids`, without its values; None for other files."""
-    if path_of(file).suffix.lower() not in formats.TEXT:
-        return None
-    with formats.opened(*path_and_key(file)) as stored:
-        return _ids(stored, file)
-
-
 def _ids(stored: formats.Opened, file: str | Path) -> NDArray[np.str_] | None:
     return np.array(stored.ids, dtype=np.str_) if stored.ids and not _is_transposed(file) else None
 
@@ -142,11 +134,16 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
+    return shape_with_ids(file)[0]
+
+
+def shape_with_ids(file: str | Path) -> tuple[tuple[int, ...] | None, NDArray[np.str_] | None]:
+    """Return the shape of an array, as `array_shape`, and the ids next to its rows, as `numbers_with_ids`."""
     path, key = path_and_key(file)
     if path.suffix.lower() not in formats.EXTENSIONS:
-        return None
+        return None, None
     with formats.opened(path, key) as stored:
-        return stored.shape[::-1] if stored.shape and _is_transposed(file) else stored.shape
+        return (stored.shape[::-1] if stored.shape and _is_transposed(file) else stored.shape), _ids(stored, file)
 
 
 def npz_keys(file: str | Path) -> list[str]:

@@ -87,6 +87,10 @@ class Table:
         """Whether a row is too short for an id and labels."""
         return min(map(len, self.words)) <= 1
 
+    def at(self, row: int) -> str:
+        """Return the name and the line of a row, or the number of the item, from 1, if there are no lines."""
+        return f"{self.name}: " + (f"line {self.numbers[row]}" if self.numbers else f"item {row + 1}")
+
     @property
     def has_labels(self) -> bool:
         """Whether a row has fields besides its id."""
@@ -160,7 +164,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
         raise ProtocolError(f"{path}: only a header, and no items. Write one line `{','.join(header)}` per item.")
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
-    if header and not header[0].strip() and [row[0] for row in rows] == list(map(str, range(len(rows)))):
+    if header and not header[0].strip() and rows[0][0] == "0" and text.is_running([row[0] for row in rows]):
         rows, header = [row[1:] for row in rows], header[1:]  # without the index of pandas
     if items:
         rows = [[item] for item in items]

@@ -18,7 +18,7 @@ import shlex
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
 from string import digits
@@ -28,7 +28,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, abridged, need, one_of
+from protocol.checks import ProtocolError, abridged, counted, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
@@ -114,9 +114,13 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
         lines = [line for line in stream if line.strip()]
     if not lines:
         raise ProtocolError(f"{path}: all lines are blank.")
+    width = len(lines[-1].split()) - 1
+    if width > 1 and lines[0].split() == [str(len(lines) - 1), str(width)]:
+        text.INPUTS.info("%s: the first line gives the numbers of rows and columns, as in word2vec's files", path)
+        lines[0] = " ".join(["id", *map(str, range(width))])
     lines, ids = below_header(path, lines)
     mark = _mark(lines[0])
-    return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(lines, mark), ids)
+    return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(path, lines, mark), ids)
 
 
 def _mark(line: str) -> str | None:
@@ -153,7 +157,8 @@ def _split(path: Path, lines: Sequence[str], mark: str | None, n_ids: int = -1) 
 def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     """Return the lines below a header, without the ids in front, and these ids; all lines if there is no header.
 
-    An index of pandas is the ids, unless it only counts the rows: 0, 1, ..., n - 1.
+    An index of pandas is the ids, unless it only counts the rows, 0, 1, ..., n - 1, or other ids follow. Words are ids
+    under any name if all of them differ.
 
     A header has as many fields as the next line, all different. None of them is a number or a missing value, unless an
     empty one above an index is first, or they are 0, 1, ..., n - 1 (`protocol.inputs.text.is_numbered`).
@@ -161,10 +166,11 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     Raises
     ------
     ProtocolError
-        If a column of words or labels is next to others, only an id is in a line, a line 0, 1, ..., n - 1 may be a
-        header or a row, or a column may be none of numbers: one that counts the rows, or has another name than others.
+        If another column of words or labels is next to others, only an id is in a line, a line 0, 1, ..., n - 1 may be
+        a header or a row, or a column may be none of numbers: one that counts the rows, or has another name than
+        others.
     """
-    if any(map(_DECIMAL_COMMA.search, lines[: text.EXAMINED])):
+    if any(_DECIMAL_COMMA.search(line.replace('"', "")) for line in lines[: text.EXAMINED]):
         to, command = f"{path.stem}_points.csv", r"tr ',;\t' '.,,'"
         how = f"{command} < {shlex.quote(str(path))} > {shlex.quote(to)}"
         raise ProtocolError(f"{path}: decimal commas. Write points and separate the fields by commas: {how}")
@@ -172,73 +178,102 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
     first, *rest = _split(path, [line, *lines[1 : 1 + text.EXAMINED]], mark)
     names = [name.strip().lower() for name in first]
     are_names = _are_names(path, names, rest)
-    has_ids = are_names and (names[0] in {"", *text.ID_COLUMNS} or (text.is_id_name(names[0]) and _are_ids(rest)))
-    words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
-    labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
-    if labels or (0 < len(words - {*range(has_ids)}) < len(rest[0]) - has_ids):
-        if uneven := [row for row in rest if len(row) != len(names)]:
-            what = f"{','.join(uneven[0])[:60].strip()!r} has {len(uneven[0])} fields, but the first line {len(names)}"
-            raise ProtocolError(f"{path}: the line {what}. Put an id that contains the separator in quotes.")
-        raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
-    _check_columns(path, names[has_ids:] if are_names else [], rest if are_names else [names, *rest], has_ids)
-    if not are_names:
+    rows, header = (rest, names) if are_names else ([names, *rest], [])
+    n_ids = _check_words(path, header, rows)
+    _check_columns(path, header[n_ids:], rows, n_ids)
+    if not (are_names or n_ids or any('"' in line for line in lines)):
         return lines, []
-    rows = [*_split(path, lines[1:], mark, int(has_ids))]
-    if min(map(len, rows)) <= has_ids:
-        raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
-    ids = [text.without_dot(text.unsafe(row[0].strip())) for row in rows] if has_ids else []
-    ids = [] if not names[0] and ids == [*map(str, range(len(ids)))] else ids
-    text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", " with ids" * bool(ids), line[:60])
+    rows = [*_split(path, lines[are_names:], mark, n_ids)]
+    if (shortest := min(map(len, rows))) <= n_ids:
+        number = _line(path, [*map(len, rows)].index(shortest), len(rows))
+        raise ProtocolError(f"{path}, line {number}: nothing but an id.")
+    ids = [text.without_dot(text.unsafe(row[n_ids - 1].strip())) for row in rows] if n_ids else []
+    ids = [] if n_ids == 1 and header[:1] == [""] and ids[0] == "0" and text.is_running(ids) else ids
+    if are_names or ids:
+        said = f" with ids{', without the first column, which counts them' * (n_ids - 1)}" * bool(ids)
+        text.INPUTS.info("%s: %s rows%s%s", path, f"{len(rows):,}", said, f" (header {line[:60]!r})" * are_names)
     return [row[-1] for row in rows], ids
 
 
-def _are_ids(rows: list[list[str]]) -> bool:
-    """Return whether the first fields are words or whole numbers, none of which is repeated."""
-    firsts = [row[0] for row in rows]
-    return len({*firsts}) == len(firsts) and not any(map(_is_fraction, firsts)) and min(map(len, rows)) > 1
+def _line(path: Path, row: int, n_rows: int) -> int:
+    """Return the number of the line of a row in a text that ends with `n_rows` rows."""
+    return [number for number, line in enumerate(text.lines(path, "text"), 1) if line.strip()][row - n_rows]
 
 
-def _is_fraction(field: str) -> bool:
-    return text.is_number(field) and not float(field).is_integer()
+def _check_words(path: Path, header: list[str], rows: list[list[str]]) -> int:
+    """Return the number of columns in front that are no numbers of the array: ids, or an index and ids.
+
+    Raises
+    ------
+    ProtocolError
+        If other columns are words, or called labels.
+    """
+    columns = [*zip(*rows, strict=False)]
+    names = header or rows[0]
+    words = {at for at, column in enumerate(columns) if not any(map(text.is_number, column))}
+    labels = {at for at, name in enumerate(header) if len(names) > 1 and name in text.LABEL_COLUMNS}
+    if words and (uneven := [row for row in rows if len(row) > len(names)]):
+        what = f"{','.join(uneven[0])[:60].strip()!r} has {len(uneven[0])} fields, but the first line {len(names)}"
+        raise ProtocolError(f"{path}: the line {what}. Put an id that contains the separator in quotes.")
+    n_ids = _n_ids(header, columns, words - labels)
+    others = words - {*range(n_ids)}
+    if not labels and len(others) in (0, len(columns) - n_ids):
+        return n_ids
+    repeated = Counter(columns[0]).most_common(1)[0][0]
+    if others == {0} and 2 * len({*columns[0]}) > len(rows):
+        hint = "Correct it, or save the first column apart if it has labels"
+        raise ProtocolError(f"{path}: the id {repeated[:60]!r} occurs more than once. {hint}.")
+    raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(n_ids)}), rows, has_header=bool(header)))
 
 
-def _check_columns(path: Path, names: list[str], rows: list[list[str]], has_ids: bool) -> None:
+def _n_ids(header: list[str], columns: Sequence[Sequence[str]], words: Container[int]) -> int:
+    """Return the number of columns in front with ids, or with an index and ids: words of which none is repeated.
+
+    The header may also call words or whole numbers ids.
+    """
+    names, is_index = header or [""] * len(columns), header[:1] == [""]
+    at = int(is_index and len(columns) > 2 and columns[0][0] == "0" and text.is_running(columns[0]))
+    is_named = bool(header) and text.is_id_name(names[at]) and (at in words or text.are_ids(columns[at]))
+    is_proved = at in words and text.are_ids(columns[at]) and len(columns) > 1 < len(columns[0]) + len(header)
+    return at + 1 if is_named or is_proved or names[at] in text.ID_COLUMNS else int(is_index)
+
+
+def _check_columns(path: Path, names: list[str], rows: list[list[str]], n_ids: int) -> None:
     """Raise ProtocolError if the first column counts the rows, or some names of columns are not numbered like most."""
     stems = Counter(name.rstrip(digits) for name in names if name[-1:].isdecimal())
     stem, n_numbered = stems.most_common(1)[0] if stems else ("", 0)
     columns = list(zip(*rows, strict=False))
-    are_fractions = [any(map(_is_fraction, column)) for column in columns]
+    are_fractions = [any(map(text.is_fraction, column)) for column in columns]
     is_other = [not (name.startswith(stem) and name[len(stem) :].isdecimal()) for name in names]
-    may_count = not has_ids and len(rows) >= _FEWEST and (not names or is_other[0]) and any(are_fractions[1:])
+    may_count = not n_ids and len(rows) >= _FEWEST and (not names or is_other[0]) and any(are_fractions[1:])
     if may_count and _counts(columns[0]):
         hint = f"Write a header that begins with id if it is no feature, or +{rows[0][0]} in its first row if it is one"
         raise ProtocolError(f"{path}: the first column counts the rows, so it may be ids or a feature. {hint}.")
-    by_name = zip(names, is_other, are_fractions[has_ids:], strict=False)
+    by_name = zip(names, is_other, are_fractions[n_ids:], strict=False)
     odd = [name for name, other, has_fractions in by_name if other and not has_fractions]
     if odd and 2 * n_numbered > len(names) > 2:
-        is_id = f"; name {odd[0][:60]} id if it has ids" * (not has_ids and odd[0] == names[0])
+        is_id = f"; name {odd[0][:60]} id if it has ids" * (not n_ids and odd[0] == names[0])
         what = f"{', '.join(odd)[:60]} among {stem}0, {stem}1, ... may be other columns, or numbers like them"
         raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on{is_id}.")
 
 
 def _counts(fields: Sequence[str]) -> bool:
     """Return whether fields are whole numbers that ascend by one, the first of them without a sign."""
-    if not all(map(text.is_number, fields)) or any(map(_is_fraction, fields)) or fields[0].strip().startswith("+"):
+    if not all(map(text.is_number, fields)) or any(map(text.is_fraction, fields)) or fields[0].strip().startswith("+"):
         return False
     return bool((np.diff(np.array(fields, dtype=np.float64)) == 1).all())
 
 
-def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
+def _divided(path: Path, names: list[str], columns: list[int], rows: list[list[str]], *, has_header: bool) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
-    numbers = [name for n, name in enumerate(names) if n not in columns]
     named = [n for n in columns if names[n]] or columns
     read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
     read += ", sep=None, engine='python'" * (path.suffix != ".csv")
-    saved, without = "index=False", any(map(text.is_number, numbers)) and numbers != [*map(str, range(len(numbers)))]
-    if without:  # a header
+    saved = "index=False"
+    if not has_header:
         read, saved = f"{read}, header=None", f"{saved}, header=False"
     vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
-    are_unique = len({row[named[0]] for row in rest}) == len(rest)
+    are_unique = len({row[named[0]] for row in rows}) == len(rows)
     options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
     shown = ", ".join(names[n] or f"column {n + 1}" for n in named)
     return (
@@ -250,24 +285,39 @@ def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[s
 
 
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
-    is_numbered = text.is_numbered(first, rest)
+    is_numbered, is_word = text.is_numbered(first, rest), first[0] not in _MISSING and not text.is_number(first[0])
+    columns = [any(map(text.is_number, column)) for column in zip(*rest, strict=False)]
+    n_words = [*columns, True].index(True)
+    may_be_header = text.is_numbered(["id"] * (n_words or is_word) + first[n_words or is_word :], rest)
+    if is_numbered is False and may_be_header:  # below names that may be anything
+        if not n_words:
+            hint = "Name the column id if it has ids, or delete the line if it is a feature"
+            raise ProtocolError(f"{path}: the first line begins with {first[0][:60]!r}, above numbers. {hint}.")
+        is_numbered = True if len(first) > n_words + 2 else None
     if is_numbered is None:
         hint = "Delete it if it is a header, or write +0 for 0 in it if it is a row."
         raise ProtocolError(f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. {hint}")
-    is_word = not is_numbered and first[0] not in _MISSING and not text.is_number(first[0])
-    if is_word and text.is_numbered(["id", *first[1:]], rest) and all(text.is_number(row[0]) for row in rest):
-        hint = "Name the column id if it has ids, or delete the line if it is a feature"
-        raise ProtocolError(f"{path}: the first line begins with {first[0][:60]!r}, above numbers. {hint}.")
     are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
     return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
 
-def _numbers(lines: Sequence[str], mark: str | None) -> NDArray:
+def _numbers(path: Path, lines: Sequence[str], mark: str | None) -> NDArray:
     for dtype in (np.int64, np.uint64):  # float64 would round large integers
         with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)
             return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
-    numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+    try:
+        numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+    except ValueError as error:
+        rows = [line.split(mark) for line in lines]
+        for at, row in enumerate(rows):
+            problems = [f"{counted(len(row), 'field')}, but {len(rows[0])} in the first row"] * (
+                len(row) != len(rows[0])
+            )
+            problems += [f"{field.strip()[:60]!r} is not a number" for field in row if not text.is_number(field)]
+            if problems:
+                raise ProtocolError(f"{path}, line {_line(path, at, len(rows))}: {problems[0]}.") from error
+        raise
     return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
 
 

@@ -8,10 +8,13 @@ numbers by their value (``007``, ``7.0``); or if one of them only lacks leading 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import groupby
 
+from protocol.checks import abridged
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
+from protocol.inputs.text import INPUTS
 
 _EXTENSIONS = EXTENSIONS | UNSUPPORTED | {".npy"}
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d{1,3})?")
@@ -27,11 +30,23 @@ def one_form(name: str) -> Form:
     >>> one_form("./Images//007.JPG") == one_form("images/7")
     True
     """
-    path = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).replace("\\", "/")
+    path = _folded(name).replace("\\", "/")
     *folders, last = [part for part in path.strip().split("/") if part not in ("", ".", "..")] or [path]
     stem, dot, extension = last.rpartition(".")
     last = stem if stem and dot + extension in _EXTENSIONS else last
     return (*folders, Decimal(last) if _NUMBER.fullmatch(last) else last)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def warn_alike(classes: Iterable[str], source: str) -> None:
+    """Report names of classes that differ only in case or in the form of Unicode, which stay different classes."""
+    groups = [sorted(names) for _, names in groupby(sorted(classes, key=_folded), _folded)]
+    pairs = [" and ".join(map(ascii, names)) for names in groups if len(names) > 1]
+    if pairs:
+        INPUTS.warning("%s: %s are different classes, though they differ only in form or case", source, abridged(pairs))
 
 
 def alike(first: Sequence[Form], second: Sequence[Form]) -> dict[int, int]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs import text
 
-EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
-UNSUPPORTED = frozenset([".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr"])
+EXTENSIONS = frozenset((".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
+UNSUPPORTED = frozenset([".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".svg", ".psd", ".exr"])
 """Extensions of unsupported image formats."""
 
 # OpenCV reads them once, when it is imported; our own line names a damaged file.

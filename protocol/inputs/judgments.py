@@ -5,7 +5,7 @@ import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -188,10 +188,12 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     if not rows:
         raise ProtocolError(f"{name}: no query has a result.")
     row_numbers(list(rows), n_queries, f"{name}: queries")
-    array = np.full((n_queries, max(map(len, rows.values()))), -1, dtype=np.int64)
-    for row, found in rows.items():
-        array[row, : len(found)] = found
-    return array
+    return _padded([rows.get(row, []) for row in range(n_queries)])
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Return rows as a matrix, in which those that are too short end with -1."""
+    return np.array([*zip_longest(*rows, fillvalue=-1)], dtype=np.int64).T
 
 
 def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
@@ -220,10 +222,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     if are_numbers and any(given[word] != int(word) for word in words):
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
-    n_columns = max(map(len, rows))
-    return np.array(
-        [[given.get(word, -1) for word in row] + [-1] * (n_columns - len(row)) for row in rows], dtype=np.int64
-    )
+    return _padded([[given.get(word, -1) for word in row] for row in rows])
 
 
 def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -> dict[int, list[int]]:

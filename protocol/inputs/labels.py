@@ -15,8 +15,8 @@ from protocol.inputs.arrays import as_integers, is_file, named, path_and_key, pa
 from protocol.inputs.columns import Columns, read_columns
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
-from protocol.inputs.lists import Listing, check_distinct, is_running, read_listings
-from protocol.inputs.text import INPUTS
+from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
+from protocol.inputs.text import INPUTS, is_running
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
@@ -47,7 +47,8 @@ def label_pair(
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
     files : mapping of str to mapping
-        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order.
+        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order. Or
+        ``query_ids`` and ``database_ids``, the ids of the codes, in whose order labels with ids are put instead.
 
     Returns
     -------
@@ -69,8 +70,8 @@ def label_pair(
     """
     sources = {"query labels": query, "database labels": database}
     read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
-    of_codes = (files.get("query_codes", {}), files.get("database_codes", {}))
-    listings = list(map(_ordered, read.values(), sources.values(), of_codes))
+    codes, ids = ([files.get(f"{side}_{kind}") for side in ("query", "database")] for kind in ("codes", "ids"))
+    listings = list(map(_ordered, read.values(), sources.values(), codes, ids, (n_queries, n_database)))
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -83,7 +84,13 @@ def label_pair(
         raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
     if classes != listings[1].classes:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
-    used = [_used(side, classes) for side in sides]
+    headers = [listing.header for listing in listings]
+    if () not in headers and headers[0] != headers[1]:
+        columns = (
+            f"its columns are {abridged(headers[1])}, but {abridged(headers[0])} in {named(query, 'query labels')}"
+        )
+        raise ProtocolError(f"{name}: {columns}. Write both in the same order.")
+    used = [_used(side, classes or headers[0] or headers[1]) for side in sides]
     lacking = tuple(filterfalse(set(used[1]).__contains__, used[0]))
     if len(lacking) == len(used[0]):
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
@@ -94,17 +101,31 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing:
-    """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
+def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_items: int) -> Listing:
+    """Return labels in the order of the codes, by their ids or those in both files; raise the errors of `check_order`.
+
+    Raises
+    ------
+    ProtocolError
+        Also if there are ids of the codes, but labels without ids.
+    """
+    if ids_of_codes is not None:
+        if listing.ids is None:
+            raise ProtocolError(
+                f"{listing.name}: labels without ids, so {named(ids_of_codes, 'ids')} can't order them."
+            )
+        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, named(ids_of_codes, "the ids"))
+        return _in_order(listing, ids_from(ids_of_codes, f"ids for {listing.name}", n_items).astype(np.str_))
     if listing.ids is None or not is_file(source):
         return listing
-    code_file = codes.get("file", "")
+    code_file = (codes or {}).get("file", "")
     if path_of(code_file).suffix.lower() in TEXT:
         column, ids = _column_of_ids(read_columns(*path_and_key(code_file)), listing, code_file)
         if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
             INPUTS.info("%s: its rows are put in the order of %s, by %s", listing.name, code_file, column)
             return _in_order(listing, np.array(ids))
-    remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"
+    remedy = "Pass evaluate the ids of the codes, query_ids and database_ids, or "
+    remedy += listing.column or "remove its ids, so that each line is a label,"
     check_order(listing.name, listing.ids, "codes", remedy)
     return listing
 
@@ -158,8 +179,8 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
 
     Parameters
     ----------
-    values : array_like, str or Path
-        As for `label_pair`.
+    values : array_like, str, Path or Listing
+        As for `label_pair`, or a list that was read.
     role : str
         The name in error messages.
     n_items : int, optional
@@ -173,14 +194,15 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
     sizes = {} if n_items is None else {role: n_items}
-    listing = read_listings({role: values}, has_ids=False, sizes=sizes)[role]
+    is_read = isinstance(values, Listing)
+    listing = values if is_read else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
     labels = _labels(listing, n_items)
     if labels.dtype.kind == "U":
         names, labels = np.unique(labels, return_inverse=True)
         return Labelled(labels, tuple(names.tolist()), listing.ids)
-    return Labelled(labels, listing.classes, listing.ids)
+    return Labelled(labels, listing.classes or listing.header, listing.ids)
 
 
 def _in_order(listing: Listing, ids: NDArray) -> Listing:
@@ -241,16 +263,13 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind != "U":
-        return _numbers(class_labels(array, n_items, name, noun), name)
+        array = class_labels(array, n_items, name, noun)
+        if array.min(initial=0) < 0:
+            INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, array.min())
+        return array
     if array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
     return array
-
-
-def _numbers(labels: NDArray, name: str) -> NDArray:
-    if labels.min(initial=0) < 0:
-        INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
-    return labels
 
 
 def _exact(array: NDArray, name: str) -> NDArray:

@@ -29,7 +29,8 @@ from protocol.checks import ProtocolError, abridged, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named, path_of
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
+from protocol.inputs.forms import warn_alike
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, are_flags, is_number, is_running, without_dot
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -62,6 +63,8 @@ class Listing:
         The form of a line in words, such as "id and one of 10 classes".
     classes : tuple of str
         The names of the columns, if the list names the classes of its items.
+    header : tuple of str
+        The names of the columns of classes, if a file has words above them.
     column : str
         The only column of labels, as ``F.csv:COLUMN``, if a file has a header.
     id_column : str
@@ -73,6 +76,7 @@ class Listing:
     labels: NDArray | None
     form: str
     classes: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
     column: str = ""
     id_column: str = ""
 
@@ -211,28 +215,35 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str,
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
-    names = [name for number, name in enumerate(table.header) if number in table.unused]
-    unused = f"; not used: {', '.join(names)[:60]}" if names else ""
-    id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, names)) else table.header[table.id_column]
+    is_matrix = labels is not None and labels.ndim == 2
+    if table.ids is None:
+        _check_blank(table, is_matrix, classes)
+    unused = [name for number, name in enumerate(table.header) if number in table.unused]
+    id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, unused)) else table.header[table.id_column]
     words = " and ".join(filter(None, ["" if table.ids is None else id_, form]))
+    n_without = int((~labels.any(axis=1)).sum()) if is_matrix else 0  # type: ignore[union-attr]
+    words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
+    not_used = f"; not used: {', '.join(unused)[:60]}" * bool(unused)
+    words += f" (header {','.join(table.header)[:60]!r}{not_used})" * bool(table.header)
+    n_fields = labels.shape[1] if is_matrix and not classes else len(table.rows[0])  # type: ignore[union-attr]
+    are_named = table.ids is not None and len(table.header) == 1 + len(unused) + n_fields
+    others = {*table.unused, *[table.id_column] * are_named}
+    names = tuple(name.strip() for number, name in enumerate(table.header) if number not in others)
+    path, id_column = path_of(table.name), table.header[table.id_column].strip() if are_named else ""
+    column = f"{path}:{names[0]}" if len(names) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
+    ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
+    of_columns = is_matrix and not classes and len({*names}) == n_fields and not all(map(str.isdecimal, names))
+    return Listing(table.name, ids, labels, words, classes, names if of_columns else (), column, id_column)
+
+
+def _check_blank(table: Table, is_matrix: bool, classes: Sequence[str]) -> None:
+    """Raise ProtocolError if a line between labels is blank."""
     blank = sorted({*range(table.numbers[0], table.numbers[-1])}.difference(table.numbers)) if table.numbers else []
-    if table.ids is None and blank:
+    if blank:
         lines = f"{counted(len(blank), 'blank line')} between labels (line {abridged(blank)})"
-        line = "a label" if labels is None or labels.ndim == 1 else "`;` alone" if classes else "a row without 1"
+        line = "`;` alone" if classes else "a row without 1" if is_matrix else "a label"
         mark = ", and `;` between labels, for an item without one" * bool(classes)
         raise ProtocolError(f"{table.name}: {lines}. Write {line} there{mark}, or delete what is blank.")
-    n_without = 0 if labels is None or labels.ndim == 1 else int((~labels.any(axis=1)).sum())
-    words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
-    header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
-    used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
-    path = path_of(table.name)
-    column = f"{path}:{used[0]}" if len(used) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
-    if table.ids is None:
-        return Listing(table.name, None, labels, f"{words}{header}", classes, column)
-    ids = np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    are_named = len(table.header) == 1 + len(table.unused) + len(table.rows[0])
-    id_column = table.header[table.id_column].strip() if are_named else ""
-    return Listing(table.name, ids, labels, f"{words}{header}", classes, column, id_column)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
@@ -258,7 +269,7 @@ def _with_ids(table: Table, known: set[str]) -> Table:
     if table.by_blanks:
         return _divided_by_blanks(table)
     if [] in table.rows:
-        raise ProtocolError(f"{table.name}: item {table.rows.index([]) + 1} is empty. Give each item an id.")
+        raise ProtocolError(f"{table.at(table.rows.index([]))} is empty. Give each item an id.")
     at, unused = _id_column(table)
     kept = [[field for number, field in enumerate(row) if number not in (at, *unused)] for row in table.rows]
     return replace(table, ids=[row[at] for row in table.rows], rows=kept, id_column=at, unused=unused)
@@ -281,8 +292,8 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
     names = [name.strip().lower() for name in table.header[: len(columns)]]
     named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
     running = [at for at in named if is_running(columns[at])]
-    others = [at for at in named if at not in running and _may_be_ids(columns[at])]
-    others = others or files[: bool(running)]
+    others = [at for at in named if len({*columns[at]}) == len(columns[at]) or all(map(names_file, columns[at]))]
+    others = [at for at in others if at not in running] or files[: bool(running)]
     if len(others) > 1:
         first, second = (table.header[at] for at in others[:2])
         hint = f"Remove one, or write {table.name}:{first} or {table.name}:{second} for a list without labels."
@@ -297,16 +308,6 @@ def _file_columns(table: Table) -> list[int]:
     columns = enumerate(zip(*table.rows, strict=False))
     files = [(at, column) for at, column in columns if all(map(names_file, column))]
     return [at for at, column in files if at == 0 or len({*column}) == len(column)]
-
-
-def _may_be_ids(column: Sequence[str]) -> bool:
-    return all(map(names_file, column)) or len({*column}) == len(column)
-
-
-def is_running(column: Sequence[str]) -> bool:
-    """Return whether fields are integers that ascend by one."""
-    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
-    return list(column) == list(map(str, range(int(start), int(start) + len(column))))
 
 
 def _divided_by_blanks(table: Table) -> Table:
@@ -352,7 +353,7 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
         return True
     labels = known.union(*others)
     are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
-    if not are_ids or len(ids) < n_items or _are_flags(labels | ids):
+    if not are_ids or len(ids) < n_items or are_flags(labels | ids):
         return False
     if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
         raise _undecided(table, table.words[0], "id-class", "classes")
@@ -378,6 +379,7 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     form = forms.pop() if forms else _form(tables, mark, words)
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
+    warn_alike(every, " and ".join(table.name for table in tables))
     for marker in sorted(word for word in every if word.lower() in _EMPTY):
         INPUTS.info("%s: %r is read as a class like any other", " and ".join(table.name for table in tables), marker)
     if form == "class":
@@ -517,25 +519,19 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     return False
 
 
-def _are_flags(values: Iterable[str]) -> bool:
-    """Return whether fields are only 0 and 1, or only -1 and +1."""
-    distinct = set(values)
-    return all(map(is_number, distinct)) and any(set(map(float, distinct)) <= pair for pair in ({0, 1}, {-1, 1}))
-
-
 def _is_matrix(rows: Fields) -> bool:
     """Return whether rows have several flags; of different lengths, or 10 for 1 and 0, they are refused later."""
     values = set(chain.from_iterable(rows))
-    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
+    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or are_flags(values))
 
 
 def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
     for table, rows in zip(tables, words, strict=True):
-        for number, row in enumerate(rows, start=1):
-            if len(row) != len(rows[0]) or not _are_flags(row):
+        for at, row in enumerate(rows):
+            if len(row) != len(rows[0]) or not are_flags(row):
                 needed = f"each of {len(rows[0]):,} classes needs 0 or 1, or -1 or +1"
-                raise ProtocolError(f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but {needed}.")
+                raise ProtocolError(f"{table.at(at)} has {' '.join(row)[:80]!r}, but {needed}.")
     matrices = [np.array(rows, dtype=np.float64).astype(np.int64) for rows in words]
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
@@ -566,7 +562,7 @@ def _class_names(table: Table) -> list[str]:
     """Return the name or number of the class of each item."""
     names = [" ".join(" ".join(row).split()) for row in table.rows]
     if "" in names:
-        raise ProtocolError(f"{table.name}: item {names.index('') + 1} has no label, but other items have.")
+        raise ProtocolError(f"{table.at(names.index(''))} has no label, but other items have.")
     return names
 
 

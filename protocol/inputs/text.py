@@ -14,7 +14,7 @@ import io
 import logging
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, dropwhile
 from pathlib import Path
 
@@ -117,6 +117,28 @@ def is_number(value: str) -> bool:
     except ValueError:
         return False
     return "_" not in value
+
+
+def is_fraction(value: str) -> bool:
+    """Return whether a field is a number, but not a whole one."""
+    return is_number(value) and not float(value).is_integer()
+
+
+def are_flags(values: Iterable[str]) -> bool:
+    """Return whether fields are only 0 and 1, or only -1 and +1."""
+    distinct = set(values)
+    return all(map(is_number, distinct)) and any(set(map(float, distinct)) <= pair for pair in ({0, 1}, {-1, 1}))
+
+
+def are_ids(values: Sequence[str]) -> bool:
+    """Return whether fields are words or whole numbers, none of which is repeated."""
+    return len({*values}) == len(values) and not any(map(is_fraction, values))
+
+
+def is_running(column: Sequence[str]) -> bool:
+    """Return whether fields are integers that ascend by one."""
+    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
+    return list(column) == list(map(str, range(int(start), int(start) + len(column))))
 
 
 def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | None:

@@ -1,16 +1,15 @@
 """The decorator that registers a metric of this package as ``records.toml`` declares it."""
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from protocol.registry import MetricRecord
+from protocol.registry.records import MetricRecord, read_toml
 
 PACKAGE_DATA = "records.toml"
-_DECLARED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+_DECLARED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 
 
 def declared(metric: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,7 +26,6 @@ def _register(metric: Callable[..., Any], name: str, facts: dict[str, Any]) -> N
     beyond = "".join(text for mark, text in _DECLARED["beyond"].items() if mark in name)
     common = _DECLARED["common"][facts.pop("common", "ranking")]
     facts = {"beyond": beyond, "module": metric.__module__} | common | facts
-    facts |= {key: tuple(facts[key]) for key in ("range", "synonyms") if key in facts}
     record = MetricRecord(name, **facts)
     plugin = partial(metric, **options) if options else metric
     record(plugin)

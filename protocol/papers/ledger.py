@@ -90,20 +90,18 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
 def scores_of_methods() -> list[dict[str, str]]:
     """Return the mAP of methods on CIFAR-10 with GIST features: of our leaderboard, if it is stored, and published."""
     tables = {source: PROJECT / table for source, table in _NUMBERS.items() if (PROJECT / table).is_file()}
-    sourced = [
-        row | {"source": source or row["source"]} for source, table in tables.items() for row in read_text(table)
-    ]
     return [
         {name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")}
         | {"bits": f"{row['n_bits']} bits", "value": f"{float(row.get('mean') or row['value']):.4f}"}
-        | {"source": row["source"]}
-        for row in sourced
+        | {"source": source or row["source"]}
+        for source, table in tables.items()
+        for row in read_text(table)
         if row["metric"] == "mAP"
     ]
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
-    """Write a ledger as JSON, a list of objects with the keys `FIELDS`; for `checksum` see `storage.replacing`."""
+    """Write entries of a ledger, or tables, as a JSON list of objects; for `checksum` see `storage.replacing`."""
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n", checksum=checksum)
 
 
@@ -156,8 +154,6 @@ def in_words(value: Any) -> str:
 
 def ledger_text(entries: Sequence[dict[str, str]]) -> str:
     """Return a ledger as text, paper by paper."""
-    if not entries:
-        return "no claims"
     parts, statuses = [], max(map(len, _SHORT.values()))
     for paper, group in groupby(entries, key=lambda entry: entry["paper"]):
         of_paper = list(group)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 1 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+_SMALL = 1024  # bytes of an array for which compression is not worth its time
 LIBRARIES = {name: name for name in ("h5py", "numba", "numpy", "scipy", "torch")}
 LIBRARIES |= {"hashing-protocol": "protocol", "opencv-python-headless": "cv2", "scikit-learn": "sklearn"}
 """The libraries on which results depend, and the module of each."""
@@ -203,13 +204,15 @@ class Writer:
 
     def __init__(self, file: "h5py.File", *, compress: bool) -> None:
         self._file, self._packing = file, _PACKED if compress else {}
+        self._arrays: dict[str, h5py.Dataset] = {}
         self._contents: dict[str, hashlib._Hash] = {}
 
     def put(self, name: str, values: Any) -> None:
         """Write a complete array; strings are stored as UTF-8."""
         array = np.asarray(values)
         array = np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
-        self._file.create_dataset(name, data=array, **(self._packing if array.ndim else {}))
+        packing = self._packing if array.nbytes > _SMALL else {}
+        self._arrays[name] = self._file.create_dataset(name, data=array, **packing)
         self._contents[name] = hashlib.sha256(_bytes_of(array))
 
     def append(self, name: str, rows: NDArray) -> None:
@@ -224,9 +227,9 @@ class Writer:
         if name not in self._contents:
             rows_of_chunk = max(1, _CHUNK_BYTES // max(1, rows.dtype.itemsize * prod(shape)))
             sizes = {"shape": (0, *shape), "maxshape": (None, *shape), "chunks": (rows_of_chunk, *shape)}
-            self._file.create_dataset(name, dtype=rows.dtype, **sizes, **self._packing)
+            self._arrays[name] = self._file.create_dataset(name, dtype=rows.dtype, **sizes, **self._packing)
             self._contents[name] = hashlib.sha256()
-        array = self._file[name]
+        array = self._arrays[name]
         before, now = f"{array.dtype} {array.shape[1:]}", f"{rows.dtype} {shape}"
         if now != before:
             raise ProtocolError(f"array {name!r}: expected rows of {before} as before, got {now}.")
@@ -236,9 +239,9 @@ class Writer:
             self._contents[name].update(_bytes_of(rows))
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
-        digests = {name: _digest_of(self._file[name], content) for name, content in self._contents.items()}
+        digests = {name: _digest_of(self._arrays[name], content) for name, content in self._contents.items()}
         for name, digest in digests.items():
-            self._file[name].attrs["sha256"] = digest
+            self._arrays[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
         self._file.attrs["digest"] = _content_digest(digests, self._file.attrs["provenance"])
 
@@ -308,7 +311,9 @@ def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
 def _arrays(group: "h5py.Group") -> "dict[str, h5py.Dataset]":
     """Return all arrays of a group by their names in it, which takes long in files with many groups."""
     arrays: dict[str, Any] = {}
-    group.visititems(lambda name, item: arrays.update({name: item}) if hasattr(type(item), "dtype") else None)
+    for name, item in group.items():
+        below = {"": item} if hasattr(type(item), "dtype") else _arrays(item)
+        arrays |= {f"{name}/{part}".rstrip("/"): array for part, array in below.items()}
     return arrays
 
 
@@ -340,7 +345,15 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
     """Return the arrays of a file whose names begin with ``group/``, by the rest of their names, as `read` does."""
-    return {name.removeprefix(f"{group}/"): array for name, array in read(path, [group]).items()}
+    (arrays,) = read_groups(path, [group])
+    return arrays
+
+
+def read_groups(path: str | Path, groups: Iterable[str]) -> Iterator[dict[str, NDArray]]:
+    """Yield the arrays of each group, as `read_group` returns them, and verify the file once."""
+    with _verified(path) as file:
+        for group in groups:
+            yield {name.removeprefix(f"{group}/"): array[...] for name, array in _named(file, path, group).items()}
 
 
 @contextlib.contextmanager

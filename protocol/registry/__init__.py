@@ -129,7 +129,9 @@ class _MetricRegistry(Registry[MetricRecord]):
         meant, is_one_spelling = self._meant(name)
         texts = [_suggestion(name, record, described=is_one_spelling and len(meant) > 1) for record in meant]
         hint = f" Did you mean {' or '.join(texts)}?" * bool(texts)
-        return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+        own = f" If it is your own, name its folder: {folders.VARIABLE}=FOLDER." * (not hint and not folders.folders())
+        listing = f"`protocol list metrics` lists all {len(self.records)}."
+        return ProtocolError(f"Unknown metric {name!r}.{hint} {listing}{own}")
 
     def _meant(self, name: str) -> tuple[list[MetricRecord], bool]:
         """Return the metrics that an unknown name may mean, and whether they are all spelt in the same way."""

@@ -75,8 +75,8 @@ class Record:
         return plugin
 
     @classmethod
-    def declared(cls, plugin: Plugin) -> Plugin:
-        """Register a hasher, a feature or a quantiser of this package, whose record is a table in ``records.toml``.
+    def declared(cls, plugin: Plugin, **functions: Any) -> Plugin:
+        """Register a plug-in of this package whose record is a table in ``records.toml``, and functions.
 
         The file is in the package of the kind, and the table has the name of the plug-in's file. It is part of the
         digests of code of this plug-in alone.
@@ -89,7 +89,7 @@ class Record:
         name = plugin.__module__.rpartition(".")[2]
         if name not in (declared := tables(cls.package)):
             raise ProtocolError(f"{cls.kind} {name!r}: protocol/{cls.package}/{_TABLES} has no table {name!r}.")
-        return cls(**declared[name])(plugin)
+        return cls(**declared[name], **functions)(plugin)
 
     @property
     def table(self) -> dict[str, Any]:
@@ -108,13 +108,39 @@ class Record:
         return described
 
 
+@dataclass(frozen=True)
+class File:
+    """A file to download.
+
+    Parameters
+    ----------
+    name : str
+        The official file name, and the key of the file in the loader's `paths`.
+    urls : tuple of str, default=()
+        Addresses (http, https or ftp), in the order in which they are tried; () for a file that may not be
+        redistributed and must be put into the mirror by hand.
+    sha256 : str or None, default=None
+        Official checksum, 64 hexadecimal digits; None if there is none.
+    size : int or None, default=None
+        Size in bytes; None if it is not known.
+    by_hand : str, default=""
+        How to get the file by hand, if opening one of `urls` is not enough.
+    """
+
+    name: str
+    urls: tuple[str, ...] = ()
+    sha256: str | None = None
+    size: int | None = None
+    by_hand: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class DatasetRecord(Record, kind="dataset"):
     """The declaration of a dataset.
 
     Parameters
     ----------
-    files : tuple of protocol.datasets.File, default=()
+    files : tuple of protocol.datasets.File, or of mappings with its fields, default=()
         The files to fetch.
     statistics : mapping, or callable of the loader's options that returns one
         Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
@@ -134,6 +160,10 @@ class DatasetRecord(Record, kind="dataset"):
     user_folders: tuple[str, ...] = field(default=(), kw_only=True)
     required: tuple[str, ...] = field(default=(), kw_only=True)
     streamed: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        files = tuple(File(**file) if isinstance(file, Mapping) else file for file in self.files)
+        object.__setattr__(self, "files", files)
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a loader, and return it with a check of its call: ProtocolError if a file or option is missing."""
@@ -309,17 +339,40 @@ class MetricRecord(Record, kind="metric"):
     synonyms: tuple[str, ...] = ()
     needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top", "index_discounts"] = ""
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """{}: the table of metrics has another form, and is part of the digest of every metric."""
+        return {}
+
 
 @functools.cache
 def tables(package: str) -> dict[str, dict[str, Any]]:
-    """Return the records of a package by name, with the texts of its table ``common`` in place of their names."""
+    """Return the records of a package by name, with the texts of its table ``common`` in place of their names.
+
+    Lists are tuples.
+    """
     path = Path(__file__).parents[1] / package / _TABLES
-    by_name = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    by_name = read_toml(path) if path.exists() else {}
     texts = by_name.pop("common", {})
-    return {
-        name: {fact: text.format(**texts) if isinstance(text, str) else text for fact, text in facts.items()}
-        for name, facts in by_name.items()
-    }
+    return {name: _frozen(facts, lambda text: text.format(**texts)) for name, facts in by_name.items()}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file with tuples in place of lists."""
+    content: dict[str, Any] = _frozen(tomllib.loads(path.read_text("utf-8")), str)
+    return content
+
+
+def _frozen(value: Any, text: Callable[[str], str]) -> Any:
+    """Return a value with tuples in place of lists, and each text as a function returns it."""
+    match value:
+        case str():
+            return text(value)
+        case dict():
+            return {key: _frozen(part, text) for key, part in value.items()}
+        case list() | tuple():
+            return tuple(_frozen(part, text) for part in value)
+    return value
 
 
 def _file_of(module: str) -> str:

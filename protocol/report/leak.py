@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.report.drawing import pictures
 from protocol.report.figure import rendered, vega
-from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
+from protocol.scores.statistics import LEVEL, POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.summary import at
 from protocol.scores.tables import read_table
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGE_DATA = "leak.[my]*"
-LEVEL = 0.05
 _SETTING = ["feature", "ground_truth"]
 _COMBINATION = ["dataset", *_SETTING, "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP

@@ -16,7 +16,7 @@ from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, cells, se
 from protocol.report.results import Scores, read_examples, with_display_names
 from protocol.report.sections.conventions import convention_values
 from protocol.report.sections.curves import pr_rows, top_rows
-from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, finite_range, lead
+from protocol.scores.statistics import CORRECTED, NO_TEST, finite_range, lead
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table, read_table
 
@@ -134,8 +134,8 @@ def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFr
     texts = texts.where(~marked, texts + MARK)
     about = _about(results, rows, setting, metric) | {"n_runs": list(rows["n_runs"]), "std": rows["std"].max()}
     about |= {"is_tested": any(one is not None for one in leads), "n_pairs": math.comb(len(texts), 2)}
-    about |= {"no_test": NO_TEST if math.isinf(results.shared[setting["split"]]) else "", "one_dataset": ONE_DATASET}
-    about |= {"test": CORRECTED}
+    about |= {"no_test": NO_TEST if math.isinf(results.shared[setting["split"]]) else "", "test": CORRECTED}
+    about |= {"one_dataset": results.runs_share([setting["split"]])}
     caption = PAGE.text("paper-table", **about, mark=MARK if marked.any(axis=None) else "")
     name = _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric)
     header = ["Method", *(f"{n_bits} bits" for n_bits in means)]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from protocol import registry
 from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
 from protocol.report.figure import in_words
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
+from protocol.scores.statistics import FIXED_SPLIT, ONE_DATASET
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
 
@@ -104,6 +106,18 @@ class Scores:
     def shared(self) -> dict[str, float]:
         """`protocol.scores.summary.shared_of` the runs of each split."""
         return {split: shared_of(self.summary, split) for split in self.summary["split"].unique()}
+
+    @cached_property
+    def fixed(self) -> list[str]:
+        """The display names of the splits that are the same in every run."""
+        protocols = {shown: registry.get("split", name) for name, shown in self.names("split").items()}
+        return [shown for shown, of in protocols.items() if all(map(of.is_fixed, of.partitions))]
+
+    def runs_share(self, splits: Iterable[str]) -> str:
+        """Return sentences on what the runs of these splits, by display name, have in common."""
+        in_order = sorted(splits, key=self.fixed.__contains__)
+        sentences = [FIXED_SPLIT.format(split) if split in self.fixed else ONE_DATASET for split in in_order]
+        return " ".join(dict.fromkeys(sentences))
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:

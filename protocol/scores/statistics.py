@@ -15,8 +15,8 @@ from protocol.checks import ProtocolError
 if TYPE_CHECKING:
     import pandas as pd
 
-CONFIDENCE = 0.95
-LEVEL = 1 - CONFIDENCE
+LEVEL = 0.05
+CONFIDENCE = 1 - LEVEL
 POWER = 0.8
 CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
@@ -24,6 +24,10 @@ NO_TEST = "There are no intervals or tests over runs: the variance that runs sha
 NO_TEST += "queries than database items."
 TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
+FIXED_SPLIT = (
+    "The {} split is the same in every run, so its runs differ only by random seeds: the tests hold for other "
+)
+FIXED_SPLIT += "seeds, not for other items, and a method without randomness has one value."
 Test = TypeVar("Test", bound=Hashable)
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 
@@ -195,7 +199,7 @@ def family(tests: str = "all pairs of methods") -> str:
     return (
         f"Holm's method corrects p for {tests} at one code length, under one metric and protocol. The confidence of an "
         f"interval is that at which the method tests the difference, at least {CONFIDENCE:.0%}, so the interval "
-        f"contains 0 exactly if p is not below {LEVEL:.2g}."
+        f"contains 0 exactly if p is not below {LEVEL}."
     )
 
 

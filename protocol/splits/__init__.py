@@ -12,6 +12,7 @@ from protocol.splits._files import (
 )
 from protocol.splits._protocol import (
     DRAWN,
+    LISTS,
     OPTIONS,
     PARTITIONS,
     VALIDATION,

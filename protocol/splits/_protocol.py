@@ -17,6 +17,8 @@ from protocol.provenance import derive, storage
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
+LISTS = ("query", "database", "train", *VALIDATION)
+"""The partitions in the order in which users name their lists."""
 Classes = Literal["all", "seen", "unseen"]
 OPTIONS = {"unseen": int | list[int], "imbalance": float}
 """What a configuration may change in a protocol that declares it, with the types of the values."""

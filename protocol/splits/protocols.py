@@ -12,6 +12,4 @@ for _name, _table in tables("splits").items():
     _parts = dict(_base.partitions) if _base else {}
     for _part, _source in _table.get("partitions", {}).items():
         _parts[_part] = _KINDS[_source["kind"]](**{key: value for key, value in _source.items() if key != "kind"})
-    if "may_overlap" in _facts:
-        _facts["may_overlap"] = {part: tuple(others) for part, others in _facts["may_overlap"].items()}
     _declared[_name] = declare(__name__, name=_name, base=_base, partitions=_parts, **_facts)

@@ -7,9 +7,7 @@ from protocol.registry import GroundTruthRecord
 from protocol.truth._items import Items
 
 
-@GroundTruthRecord(
-    printed="class labels", source="Moran 2016, thesis section 3.3.2", across_modalities=True, needs_labels=True
-)
+@GroundTruthRecord.declared
 def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -> dict[str, NDArray]:
     """Items that share at least one class label with the query are relevant.
 

@@ -1,5 +1,6 @@
 """Epsilon-ball ground truth: items within a fixed radius of the query in feature space are relevant."""
 
+import functools
 import math
 from typing import Literal
 
@@ -31,14 +32,7 @@ def _check(
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least {needed}, got {n_train:,}. {advice}")
 
 
-@GroundTruthRecord(
-    printed="epsilon ball",
-    source="Moran 2016, thesis section 3.3.1, eq. 3.1",
-    deviations="The neighbours of a training point are counted among training points and scaled to the size of the "
-    "database, so the radius is fitted on training data only; the author's released code counts them among all "
-    "non-test items, including the point itself, and compares with <.",
-    check=_check,
-)
+@functools.partial(GroundTruthRecord.declared, check=_check)
 def epsilon_ball(
     query: Items,
     database: Items,

@@ -1,5 +1,6 @@
 """Graded ground truth: the nearer an item is to the query in feature space, the higher its relevance level."""
 
+import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -32,13 +33,7 @@ def _check(
         raise ProtocolError(f"ground truth 'graded_distance' needs at least two training points, got {n_train}.")
 
 
-@GroundTruthRecord(
-    printed="graded distance",
-    source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
-    deviations="Distances are compared with percentiles of distances; the released code compares squared distances "
-    "with percentiles of distances that are not squared.",
-    check=_check,
-)
+@functools.partial(GroundTruthRecord.declared, check=_check)
 def graded_distance(
     query: Items,
     database: Items,

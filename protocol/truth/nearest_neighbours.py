@@ -1,5 +1,7 @@
 """Nearest-neighbour ground truth: the k items nearest to the query in feature space are relevant."""
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,12 +17,7 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
     integer(n_neighbours, "n_neighbours", maximum=n_database)
 
 
-@GroundTruthRecord(
-    printed="nearest neighbours",
-    source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
-    deviations="All items that tie with the k-th are relevant; published lists are cut at k.",
-    check=_check,
-)
+@functools.partial(GroundTruthRecord.declared, check=_check)
 def nearest_neighbours(
     query: Items,
     database: Items,

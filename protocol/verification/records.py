@@ -17,7 +17,7 @@ import numpy as np
 from protocol import registry
 from protocol.checks import ProtocolError, suggesting
 from protocol.comparison.reading import explained, read_json
-from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
+from protocol.evaluation import Codes, Evaluation, Judgments, Labels, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
@@ -43,7 +43,7 @@ def verify(
     *,
     query_labels: Any = None,
     database_labels: Any = None,
-    truth: Relevant | Judgments | Nearest | None = None,
+    truth: Truth | None = None,
     threads: int = 1,
     progress: Progress = None,
 ) -> Verification:
@@ -63,7 +63,7 @@ def verify(
         The labels of the queries, as for `protocol.evaluate`.
     database_labels : array_like, str or Path, optional
         The labels of the database, as for `protocol.evaluate`.
-    truth : Relevant or Nearest, optional
+    truth : Labels, Relevant, Judgments or Nearest, optional
         The ground truth in place of labels; the numbers and the distance of `Nearest` are the recorded ones.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
@@ -114,6 +114,15 @@ def verify(
     return Verification(str(path), tuple(checks))
 
 
+def files_of(record: str | Path) -> list[str]:
+    """Return the files that `verify` reads in addition to its arguments: those that a record or a folder has."""
+    path = Path(record)
+    if path.is_dir() or path.suffix == ".csv":
+        return [*map(str, path.glob("*.csv"))]
+    stored = _Record(path, read_json(path))
+    return [file for role in stored.content.get("inputs") or () if (file := stored.file(role))]
+
+
 @dataclass(frozen=True)
 class _Record:
     """A record, and the checks of its parts."""
@@ -157,9 +166,11 @@ class _Record:
         """Return the ground truth of the arguments, or else of the files that the record names."""
         nearest = self.content.get("nearest")
         if truth is None and query_labels is None and database_labels is None:
+            ids = self.file("query_ids"), self.file("database_ids")
             if relevance := self.file("relevance"):
-                ids = self.file("query_ids"), self.file("database_ids")
                 truth = Judgments(relevance, *ids) if all(ids) else Relevant(relevance)
+            elif any(ids):
+                truth = Labels(self.file("query_labels"), self.file("database_labels"), *ids)
             elif nearest:
                 truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
         if isinstance(truth, Nearest) and nearest:

@@ -1,7 +1,10 @@
 """The file of the key `exclude_queries`: pairs or items, by ids or row numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from encoded import message_of
 
 from protocol.auditing import Split, read_excluded
@@ -50,14 +53,7 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
     assert positions(tmp_path, (tmp_path / "pairs.csv").read_text()) == [2]
 
 
-WRONG = {
-    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected the judgement 0 (exact copy), ",
-    "id\n": "the file has no rows. It should contain pairs or items.",
-    "0\n2\n": "the columns must be query,database or id, got '0'.",
-    "id\na\nz\n": "'z' is not an item of the dataset; its first one is 'a'.",
-    "id\n6\n": "expected row numbers from 0 to 5, got 6 to 6.",
-    "id\na\nd\nf\n": "excludes all 3 queries.",
-}
+WRONG = yaml.safe_load(Path(__file__).with_name("excluded.yaml").read_text())
 
 
 @pytest.mark.parametrize("text", WRONG)

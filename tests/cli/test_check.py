@@ -71,13 +71,15 @@ def test_own_data_are_read(suffix, case, here, monkeypatch, capsys):
     monkeypatch.setattr("protocol.datasets._dataset._BLOCK_BYTES", 400)
     X = np.random.default_rng(0).normal(size=(60, 20))
     X[case.get("bad", []), 3] = np.nan
+    X[case.get("zero", [])] = 0
     np.save("x.npy", X)
     np.savetxt("x.csv", X, delimiter=",")
     options, truth = {"features": f"x.{suffix}"}, "class_label" if "counts" in case else "epsilon_ball"
     if "counts" in case:
         np.save("y.npy", np.repeat(np.arange(len(case["counts"])), case["counts"]))
         options["labels"] = "y.npy"
-    own = {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}, "ground_truths": [truth]}
+    own = {"dataset": "arrays", "dataset_options": options, "ground_truths": [truth]}
+    own |= {"features": {"vectors": {"preprocessing": case.get("steps", [])}}}
     own |= {"split_sizes": {"query": 5, "train": 20}, "ground_truth_options": {"epsilon_ball": {"n_neighbours": 5}}}
     (here / "own.yaml").write_text(yaml.safe_dump(SMALL | own))
     out, err = case.get("out", ""), case.get("err", "")

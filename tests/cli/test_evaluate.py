@@ -47,6 +47,23 @@ def test_the_scores_are_those_of_the_function(folder, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_labels_are_put_in_the_order_of_the_ids_of_codes_without_ids(folder, capsys):
+    for side, labels in {"q": OF_QUERY, "d": OF_DATABASE}.items():
+        Path(f"{side}.txt").write_text("".join(f"{side}{row}\n" for row in range(len(labels))))
+        lines = [f"{side}{row},{label}\n" for row, label in enumerate(labels)]
+        Path(f"{side}l.csv").write_text("".join(["id,label\n", *lines[::-1]]))
+    labels = ["--query-labels", "ql.csv", "--database-labels", "dl.csv"]
+    ids = ["--query-ids", "q.txt", "--database-ids", "d.txt"]
+    assert main([*SIDES, *labels]) == 2
+    assert (
+        "Pass evaluate the ids of the codes, --query-ids and --database-ids, or ql.csv:label" in capsys.readouterr().err
+    )
+    assert main([*SIDES, *labels, *ids, "--json", "ids.json"]) == 0
+    assert "ql.csv: its rows are put in the order of q.txt, by id" in capsys.readouterr().err
+    assert json.loads(Path("ids.json").read_text())["metrics"] == scores()["metrics"]
+    assert main(["verify", "ids.json"]) == main(["verify", "ids.json", *SIDES[1:], *labels, *ids]) == 0
+
+
 def test_labels_are_the_ground_truth_class_label_of_a_named_split(folder, capsys):
     for options, name in {
         ("--split", "s"): "class_label",

@@ -93,6 +93,16 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
+@pytest.mark.parametrize(("n_items", "classes", "status"), CASES["few"])
+def test_too_few_items_are_refused(capsys, n_items, classes, status):
+    """Rather than by the first stage that can't work with so few."""
+    np.save("x.npy", np.random.default_rng(0).random((n_items, 4)))
+    np.save("y.npy", np.resize(classes, n_items))
+    assert main(["init", "--features", "x.npy", *["--labels", "y.npy"] * (len(classes) > 1)]) == status
+    expected = f"protocol: x.npy: {n_items} items, too few for queries, a training set and a database. Use at least 18"
+    assert capsys.readouterr().err.startswith(expected) == (status == 2)
+
+
 def test_folders_that_may_be_no_classes_are_not_taken_for_them_in_silence(capsys):
     for number in range(60):
         draw(number, ("train", "Test_images")[number % 2], "Aß Q"[number % 3 + 1])
@@ -121,6 +131,20 @@ def test_small_classes_are_named_with_the_sizes_without_them(capsys):
         assert yaml.safe_load(text)["split_sizes"] == {"query": 1, "train": 7}
         parts = ("limited by small classes (d: 4, b: 5)", "could be {query: 7, train: 30}: ", remedy)
         assert [part for part in parts if part not in note] == []
+    command = next(line for line in text.split("\n# ") if line.startswith("python -c "))
+    exec(command.removeprefix('python -c "').removesuffix('"'), {})
+    lists = yaml.safe_load(text[text.index("# splits:") :].replace("# ", ""))
+    Path("own.yaml").write_text(yaml.safe_dump(yaml.safe_load(text) | lists))
+    assert main(["check", "own.yaml"]) == 0
+    assert [len(np.load(file)) for file in lists["split_options"]["from_lists"].values()] == [7, 30, 42]
+    draw(1, "e")
+    assert main(["init", *images]) == 0
+    note = capsys.readouterr().err
+    assert "limited by small classes (d: 4, b: 5)" in note
+    assert note.endswith(
+        "1 class with a single item (e): if it becomes a query, the database has nothing relevant for it. "
+        "Add items to each, or remove it.\n"
+    )
 
 
 def test_a_flat_folder_with_a_file_of_labels(capsys):

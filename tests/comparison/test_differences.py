@@ -69,13 +69,13 @@ def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(thr
         assert [row["low"], row["high"]] == pytest.approx(resampled(values, A).interval(1 - level), rel=1e-9)
         assert row["p"] == pytest.approx(holm[p_value(values, A)], rel=1e-9)
     (table,) = tables_of(comparison)
-    assert table.caption == f"mAP: differences from itq, gist; corrected for 2 tests. {OVER_RUNS}"
+    assert table.caption == f"mAP: differences from itq, gist; corrected for 2 tests by Holm's method. {OVER_RUNS}"
 
 
 def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_test_like_a_report(three):
     best, named = compare(*three), compare(*three, against="itq")
     start = "mAP: differences from itq, gist, the method with the best mean in this table"
-    assert tables_of(best)[0].caption == f"{start}; corrected for 3 tests. {OVER_RUNS}"
+    assert tables_of(best)[0].caption == f"{start}; corrected for 3 tests by Holm's method. {OVER_RUNS}"
     p = [min(row["p"] for row in rows_of(comparison)) for comparison in (best, named)]
     assert p[0] == pytest.approx(3 / 2 * p[1], rel=1e-9)  # three pairs of three methods, two with the best
     of_report = paired_differences(pd.DataFrame({"itq, gist": A, "lsh, gist": B, "sh, gist": C}), shared=SHARED)

@@ -117,17 +117,7 @@ def test_options_that_are_not_the_defaults_identify_a_score():
     assert load({"changes": mirrored}).options("gist", "class_label", "cifar10_s1").keys() == {"mirror"}
 
 
-AFFINITIES = [
-    ({}, "class_label", "labels"),
-    ({"ground_truths": ["graded_distance", "class_label"]}, "class_label", "labels"),
-    ({"ground_truths": ["epsilon_ball"]}, "graded_distance", "distances of gist (graded_distance)"),
-    ({"affinities": "epsilon_ball"}, "epsilon_ball", "distances of gist (epsilon_ball)"),
-    (
-        {"affinities": "graded_distance", "ground_truth_options": {"graded_distance": {"n_sample": 50}}},
-        "graded_distance",
-        "distances of gist (graded_distance-ffa1d51a)",
-    ),
-]
+AFFINITIES = yaml.safe_load(Path(__file__).with_name("affinities.yaml").read_text())
 
 
 @pytest.mark.parametrize(("changes", "affinities", "learned"), AFFINITIES)

@@ -2,6 +2,7 @@
 
 import copy
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,14 +18,7 @@ from protocol.shipped import PROJECT, configs
 
 SCHEMA = PROJECT / "workflow" / "schemas" / "config.schema.yaml"
 SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in configs().items()}
-# The files that a shipped config file expects in the working directory: arrays, and folders with an image.
-USERS = {
-    "arrays": ["features.npy", "labels.npy"],
-    "cifar10_noisy": ["CIFAR-10_human.npz"],
-    "embeddings": ["features.npy"],
-    "image_folder": ["images/"],
-    "imagenet100": ["imagenet100/"],
-}
+USERS = yaml.safe_load(Path(__file__).with_name("users.yaml").read_text())
 NETWORKS = [entry.name for entry in registry.entries("hasher") if entry.extra == "learned"]
 SHAPES = {"embeddings": (2_000, 384)}
 

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +15,8 @@ from protocol.provenance import derive
 from protocol.shipped import configs
 from protocol.splits import Drawn, SameAs, SplitProtocol
 
+JOBS = yaml.safe_load(Path(__file__).with_name("jobs.yaml").read_text())
+
 
 def planned(**changes):
     return Plan(configuration.load(copy.deepcopy(SMALL) | changes))
@@ -23,44 +26,9 @@ def shipped(name):
     return Plan(configuration.load(yaml.safe_load(configs()[name].read_text())))
 
 
-SMALL_JOBS = {
-    "dataset": 1,
-    "feature": 1,
-    "sample": 2,  # runs
-    "split": 4,  # splits x runs
-    "preprocessing": 2,
-    "ground_truth": 2,
-    "model": 4,  # runs x hashers
-    "count": 2,  # hashers
-    "score": 2,
-    "examples": 2,
-    "metrics": 1,
-    "audit": 1,
-    "claims": 1,
-    "report": 1,
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "targets", "jobs"),
-    [
-        ({}, ["report"], SMALL_JOBS),
-        (
-            {"hasher_grids": {"itq": {"n_iter": [5, 10]}}, "count_shards": 3, "metrics": ["mAP"]},
-            ["report", "paper"],
-            SMALL_JOBS | {"selection": 2, "paper": 1, "count_shard": 3 * 4},
-        ),
-        (
-            {"features": {"gist": {}, "pixels": {"runs": 3, "hashers": ["lsh"], "splits": ["standard"]}}},
-            ["report"],
-            SMALL_JOBS
-            | {"feature": 2, "sample": 3, "split": 2 + 3, "preprocessing": 2 + 3, "ground_truth": 2 + 3}
-            | {"model": 4 + 3, "count": 2 + 1, "score": 2 + 1, "examples": 2 + 1},
-        ),
-    ],
-)
-def test_the_jobs_that_snakemake_plans_are_those_worked_out_by_hand(changes, targets, jobs, tmp_path):
-    assert Results(tmp_path).planned(SMALL | changes, *targets) == jobs
+@pytest.mark.parametrize("case", JOBS, ids=str)
+def test_the_jobs_that_snakemake_plans_are_those_worked_out_by_hand(case, tmp_path):
+    assert Results(tmp_path).planned(SMALL | case["changes"], *case["targets"]) == case["jobs"]
 
 
 CODES = "<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"

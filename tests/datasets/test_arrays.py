@@ -1,7 +1,10 @@
 """A user's own features, in every format, with and without labels and names."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from official_archives import REFUSED, refused
 from plainly import peak_memory
 
@@ -10,6 +13,7 @@ from protocol.datasets.arrays import load
 
 FEATURES = np.random.default_rng(0).standard_normal((6, 4))
 LABELS = np.array([3, 3, 7, 1, 7, 3])
+CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text())
 
 
 @pytest.fixture
@@ -52,28 +56,7 @@ def test_ids_are_lines_or_numbers(files):
     assert load_ids("ids.npy") == ["10", "11", "12", "13", "14", "15"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "ids", "labels", "expected"),
-    [  # features with or without ids, the list of ids, labels, and the ids with the first value and the label
-        ("0;3;2", "a b c", "c u;a v;b u", "a 0 v;b 3 u;c 2 u"),
-        ("0;3;2", "the labels", "c u;a v;b u", "c 0 u;a 3 v;b 2 u"),
-        ("0;3;2", None, "a v;b u;c u", "item-0000000 0 v;item-0000001 3 u;item-0000002 2 u"),
-        ("0;3;2", None, "9 v;10 u;11 u", "item-0000000 0 v;item-0000001 3 u;item-0000002 2 u"),
-        (
-            "0;3;2",
-            None,
-            "c u;a v;b u",
-            "y.csv: its ids do not ascend (the first is 'c'), so its rows may not be in the",
-        ),
-        ("c 2;a 0;b 1", None, "a u;b v;c u", "c 2 u;a 0 u;b 1 v"),
-        ("c 2;a 0;b 1", "a b c", "a u;b v;c u", "a 0 u;b 1 v;c 2 u"),
-        ("x/c.png 2;x/a.png 0;x/b.png 1", "a b c", "u;v;u", "a 0 u;b 1 v;c 2 u"),
-        (" 0 2; 1 0; 2 1", "a b c", "a u;b v;c u", "a 2 u;b 0 v;c 1 u"),
-        ("c 2;a 0;b 1", "a b d", "a u;b v;d u", "x.csv: no row for 1 item, the first 'd'. Its first id is 'c'."),
-        ("c 2;a 0;b 1", None, "a u;b v;d u", "y.csv: no label for 1 item, the first 'c'. Its first id is 'a'."),
-        ("c 2;a 0;c 1", None, "u;v;u", "x.csv: the id 'c' occurs more than once."),
-    ],
-)
+@pytest.mark.parametrize(("rows", "ids", "labels", "expected"), [tuple(case.values()) for case in CASES])
 def test_features_and_labels_with_ids_are_matched_or_in_a_known_order(files, rows, ids, labels, expected, caplog):
     header = {0: "f,g", 1: "filename,0,1"}.get(rows.split(";")[0].count(" "), ",0,1")
     (files / "x.csv").write_text("\n".join([header, *(f"{','.join(row.split())},1.5" for row in rows.split(";"))]))

@@ -52,13 +52,15 @@ def test_subfolders_are_classes_in_the_order_of_their_names(folder):
     assert data.notes == ()
 
 
-def test_other_and_hidden_files_and_folders_are_skipped(folder):
+def test_other_and_hidden_files_and_folders_are_skipped(folder, caplog):
     for name in ("a/x.png", ".git/x.png", "a/.ipynb_checkpoints/x.png", "a/._x.png"):
         write(folder / name, picture())
     for name in ("Thumbs.db", "a/notes.txt", "b/index.html", "b/.DS_Store"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("no image")
+    (folder / "c" / "d").mkdir(parents=True)
     data = load({}, folder=str(folder))
+    assert caplog.messages == [f"{folder}: 2 subfolders without images, so no class: b, c"]
     assert data.ids.tolist() == ["a/x.png"]
     assert data.notes == ("files in the folder that are not images and were skipped: 3",)
     assert data.class_names == ("a",)
@@ -75,7 +77,8 @@ def test_a_broken_image_is_named_when_it_is_read(folder):
     refused("cat/b.png: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.", images.__getitem__, slice(1, None))
 
 
-def test_all_files_that_are_not_images_are_in_one_message(folder):
+def test_all_files_that_are_not_images_are_in_one_message(folder, caplog):
+    caplog.set_level("INFO", "protocol.inputs")
     write(folder / "cat" / "x.png", picture())
     for number in range(4):
         (folder / "cat" / f"{number}.jpg").touch()
@@ -84,9 +87,10 @@ def test_all_files_that_are_not_images_are_in_one_message(folder):
     for part in (
         "images/cat: 11 images can't be used: ",
         ": the file is empty (4: 0.jpg, 1.jpg, 2.jpg, 3.jpg); GIF files are not supported (7: y0.gif, y1.gif, ",
-        "y4.gif and 2 more). Supported are .bmp, .jpeg, .jpg, ",
+        "y4.gif and 2 more). Supported are .bmp, .jfif, .jpe, .jpeg, .jpg, ",
     ):
         refused(part, load, {}, folder=str(folder))
+    assert f"\n{folder}/cat/y6.gif: GIF files are not supported" in caplog.messages[-1]
 
 
 def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):

@@ -4,12 +4,15 @@
 """
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+import yaml
 from page_blocks import DOCS
 
 SITE = DOCS / "_build"
+SEARCHES = yaml.safe_load(Path(__file__).with_name("search.yaml").read_text())
 FOUND = "() => /found|match/.test(document.querySelector('#search-results .search-summary')?.textContent)"
 FIRST = "links => new URL(links[0].href).pathname"
 OVERFLOWING = "blocks => blocks.filter(block => block.scrollWidth > block.clientWidth).map(block => block.textContent)"
@@ -33,19 +36,7 @@ def tab(index, browser):
     return browser.new_page(viewport={"width": 1280, "height": 900})
 
 
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [
-        ("ties", "explanation/ties"),
-        ("own codes", "how-to/score-your-own-codes"),
-        ("mAP@100", "explanation/same-codes-three-numbers"),
-        ("mAP@K", "reference/metrics"),
-        ("leak", "how-to/audit-a-split"),
-        ("audit", "how-to/audit-a-split"),
-        ("NaN", "explanation/cutoffs-and-denominators"),
-        ("ITQ", "reference/hashers"),
-    ],
-)
+@pytest.mark.parametrize(("words", "page"), SEARCHES.items())
 def test_the_search_finds_the_page_first(tab, words, page):
     tab.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(words)}")
     tab.wait_for_function(FOUND)

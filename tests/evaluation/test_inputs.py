@@ -132,6 +132,18 @@ def test_which_column_has_the_codes_is_said_or_refused(here, caplog):
     assert read_codes("two.csv:b", [[0] * 5]).query.tolist() == [[10]]
 
 
+@pytest.mark.parametrize("header", ["sku,b0,b1,b2", "sku,0,1,2", ""])
+@pytest.mark.parametrize("ids", [("12", "0"), ("x", "y, z"), ("7f", "A 1")])
+def test_codes_in_columns_next_to_ids_of_any_name(here, header, ids, caplog):
+    """The ids are proved by their content; a column that may be another bit is none."""
+    caplog.set_level("INFO", "protocol.inputs")
+    Path("c.csv").write_text(f'{header}\n{ids[0]},0,1,1\n"{ids[1]}",1,0,1\n')
+    assert read_codes("c.csv", [[0, 1, 1]]).query.tolist() == [[6], [5]]
+    assert caplog.messages == [f"c.csv: codes in 3 columns; ids in {repr('sku') if header else 'column 1'}"]
+    Path("c.csv").write_text("sku,n,b0,b1\n12,4,0,1\n10,4,1,1\n")
+    refuses("sku, n among b0, b1|expected codes of 0/1", read_codes, "c.csv", [[0, 1]])
+
+
 HEADERS = {
     "0,1": "a row. Delete it if it is a header, or write +0 for 0 in it if it is a row.",
     "ab,c": "a hexadecimal code. Delete it if it is a header, or write 0x before each code.",
@@ -248,6 +260,24 @@ def test_refusals(change, message):
 
 
 MASKED = np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)
+
+
+def test_labels_in_pandas_in_another_order_than_the_codes_are_refused():
+    frame, labels = pd.DataFrame(DATABASE > 0, index=[*"abcde"] * 10), pd.Series(OF_DATABASE, index=[*"abcde"] * 10)
+    inputs = {"query_labels": OF_QUERY, "metrics": METRICS}
+    assert evaluated(QUERY > 0, frame, database_labels=labels, **inputs).metrics == means()
+    shuffled = labels.sort_index()
+    refuses(
+        r"^database labels: .+another order.+ Pass database_labels\.loc\[.+\] to match them by index",
+        evaluated,
+        QUERY > 0,
+        frame,
+        database_labels=shuffled,
+        **inputs,
+    )
+    evaluated(QUERY > 0, frame, database_labels=shuffled.to_numpy(), **inputs)
+
+
 MISSING = pd.Series([1, None] * 3, dtype="Int64")
 
 

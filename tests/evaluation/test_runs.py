@@ -2,28 +2,19 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import pytrec_eval
+import yaml
 from encoded import message_of, refusals, refuses
 
 import protocol as hp
 from protocol.cli import main
 
 RUN = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n"
-MEASURES = {
-    "mAP": "map",
-    "mAP@5[all]": "map_cut_5",
-    "P@5": "P_5",
-    "P@1000": "P_1000",
-    "R@10": "recall_10",
-    "hit@5": "success_5",
-    "MRR": "recip_rank",
-    "R-precision": "Rprec",
-    "nDCG[linear]": "ndcg",
-    "nDCG@10[linear]": "ndcg_cut_10",
-}
+MEASURES = yaml.safe_load(Path(__file__).with_name("trec_eval.yaml").read_text())
 
 
 def trec_eval(run, judgments):

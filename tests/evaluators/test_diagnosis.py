@@ -246,7 +246,7 @@ def test_refusals(codes, message):
     refuses(message, diagnose, lambda *_: None, codes=codes)
 
 
-@pytest.mark.parametrize("digits", [".8f", ".4f", ".4g"])
+@pytest.mark.parametrize("digits", [".8f", ".4f", ".4g", ".2%", "percent"])
 def test_the_answers_of_another_program_are_read(tmp_path, capsys, digits):
     folder = tmp_path / "cases"
     assert main(["diagnose", "--write", str(folder)]) == 0
@@ -255,14 +255,16 @@ def test_the_answers_of_another_program_are_read(tmp_path, capsys, digits):
     for row in rows:
         names = ("query_codes", "database_codes", "query_labels", "database_labels")
         sides = [np.loadtxt(folder / f"{int(row['case']):02d}" / f"{name}.csv", delimiter=",") for name in names]
-        row["score"] = f"{hashnet(2 * sides[0] - 1, 2 * sides[1] - 1, *sides[2:]):{digits}}"
+        score = hashnet(2 * sides[0] - 1, 2 * sides[1] - 1, *sides[2:])
+        row["score"] = f"{100 * score:.2f}".replace(".", ",") if digits == "percent" else f"{score:{digits}}"
     with answers.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
+        writer = csv.DictWriter(file, rows[0], delimiter=";" if digits == "percent" else ",")
         writer.writeheader()
         writer.writerows(rows)
     capsys.readouterr()
     assert main(["diagnose", "--read", str(answers), "--json", str(tmp_path / "found.json")]) == 0
-    text = capsys.readouterr().out
+    text, said = capsys.readouterr()
+    assert said.count("answers.csv: the scores are read as percent, because") == ("%" in digits or digits == "percent")
     assert text.startswith("Equal to mAP: ties in database order (a stable sort); queries whose")
     assert ("The answers have 4 decimals" in text) == (digits != ".8f")
     assert read_answers(answers).matches[0] == INDEX.but(undefined="left-out")

@@ -9,7 +9,7 @@ from encoded import refuses
 from protocol import registry
 from protocol.codes import pack
 from protocol.hashers import TrainingSet, train_and_encode
-from protocol.hashers.repeatability import check_few
+from protocol.hashers.repeatability import check_few, check_hasher
 from protocol.provenance import storage
 
 X = np.random.default_rng(0).normal(size=(60, 12)).astype(np.float32)
@@ -22,6 +22,14 @@ UNSEEDED = {
     "_fit": lambda self, training, _: vars(self).update(W_=np.random.default_rng().normal(size=(12, 4))) or {},
     "_encode": lambda self, X: X @ self.W_ > 0,
 }
+OWN = {"__module__": "protocol.plugins.own"}
+
+
+def flipped(self, X):
+    """Return the bits of ITQ, a random one of them inverted."""
+    bits = ITQ._encode(self, X)
+    bits.flat[np.random.default_rng().integers(bits.size)] ^= True
+    return bits
 
 
 def made_of(*lengths, **changed):
@@ -83,13 +91,26 @@ def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(t
     ("message", "method"),
     [
         ("_fit: np.random was used", {"_fit": lambda self, training, rng: ITQ._fit(self, training, np.random)}),
-        ("_fit: two fits with one seed differ in W_", UNSEEDED | {"__module__": "protocol.plugins.own"}),
+        ("_fit: two fits with one seed differ in W_", UNSEEDED | OWN),
         ("transform: .* of 60 rows change", {"_encode": lambda self, X: ITQ._encode(self, X - X.mean(axis=0))}),
+        ("transform: .* if a row ten times as large", {"_encode": lambda self, X: ITQ._encode(self, X / np.ptp(X))}),
+        ("transform: .* if each is encoded alone", {"_encode": lambda self, X: ITQ._encode(self, X * min(len(X), 3))}),
+        ("transform: the codes change when rows are encoded again. Draw random", {"_encode": flipped} | OWN),
     ],
 )
 def test_codes_that_the_seed_and_the_rows_do_not_determine_are_refused(tmp_path, message, method):
     refuses(f"^Recorded[.]{message}", run, tmp_path, made_of(4), hasher=type("Wrong", (ITQ,), method))
     run(tmp_path, made_of(4), hasher=type("Shipped", (ITQ,), UNSEEDED))  # a second fit is for the user's own
+
+
+def test_a_record_that_denies_or_claims_an_effect_of_the_seed_is_noticed(caplog):
+    pcah, itq = (registry.get("hasher", name) for name in ("pcah", "itq"))
+    rotate = {"_rotated": lambda self, W, training, rng: W[:, rng.permutation(W.shape[1])]}
+    message = "^Draws[.]_fit: with another seed, projection_ change[.] Remove random=False"
+    refuses(message, check_hasher, type("Draws", (pcah,), rotate)(n_bits=12), X)
+    assert caplog.messages == []
+    check_hasher(type("Fixed", (itq,), {"_rotated": pcah._rotated})(n_bits=4), X)
+    assert caplog.messages == ["Fixed: another seed gives the same model. If this is always so, declare random=False"]
 
 
 def test_a_hasher_for_which_a_few_rows_are_not_enough_is_not_checked_with_them(caplog):

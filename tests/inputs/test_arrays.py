@@ -17,7 +17,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored, row_ids
+from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored, shape_with_ids
 from protocol.inputs.formats import read_csr
 
 CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text(encoding="utf-8"))
@@ -99,22 +99,25 @@ def test_every_format_gives_the_same(tmp_path, name):
     np.testing.assert_array_equal(read_array(file), ARRAY)
     assert array_shape(file) in (None, ARRAY.shape)
     if name.startswith("quoted"):
-        assert row_ids(file)[0] == ("S, 1" if name.endswith("csv") else "S, 1 a")
+        assert shape_with_ids(file)[1][0] == ("S, 1" if name.endswith("csv") else "S, 1 a")
 
 
 def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     caplog.set_level("INFO", "protocol.inputs")
-    for name in ("commas.csv", "savetxt.txt", "ids.csv"):
+    for name in ("commas.csv", "savetxt.txt", "ids.csv", "index_and_ids.csv"):
         read_array(written(tmp_path, name))
+    index = "2 rows with ids, without the first column, which counts them (header ',sku,a,b,c')"
     assert caplog.messages == [
         f"{tmp_path}/savetxt.txt: 2 rows (header 'b0 b1 b2')",
         f"{tmp_path}/ids.csv: 2 rows with ids (header '\"ID\",b0,b1,b2')",
         f"{tmp_path}/ids.csv: its rows are taken in their order, and its ids are not used",
+        f"{tmp_path}/index_and_ids.csv: {index}",
+        f"{tmp_path}/index_and_ids.csv: its rows are taken in their order, and its ids are not used",
     ]
     (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")
-    refused(tmp_path / "missing.csv", "could not convert string 'NA'")
+    refused(tmp_path / "missing.csv", "missing.csv, line 1: 'NA' is not a number")
     (tmp_path / "short.csv").write_text("id,x\na,2\nb\n")
-    refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
+    refused(tmp_path / "short.csv", "short.csv, line 3: nothing but an id.")
 
 
 @pytest.mark.parametrize("header", [*CASES["first_columns"], *CASES["may_count"], "refractive_index,x,y"])
@@ -131,21 +134,12 @@ def test_a_first_column_that_counts_is_read_as_its_header_says(tmp_path, header)
         np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), read)
 
 
-@pytest.mark.parametrize(
-    ("columns", "header", "options"),
-    [
-        ({"name": "pqrs", "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"": "0123", "name": "pqrs", "label": "1001"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"of whom": "pqrs", "of what": "cddc"}, False, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"item_id": ["a, b", "a, c", "d", "e"], "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
-        ({"what": "cddc"}, True, "--labels t_labels.csv"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "header", "options"), CASES["divided"])
 def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(here, columns, header, options):
     numbers = np.arange(12).reshape(4, 3) / 8
     table = pd.DataFrame({name: list(values) for name, values in columns.items()}).join(pd.DataFrame(numbers))
     table.to_csv("t.csv", index=False, header=header)
-    message = f"t.csv: ids or labels .* next to numbers.* --features t_vectors.csv {options}.$"
+    message = f"t.csv: ids or labels .* next to numbers.* --features t_vectors.csv {options}--labels t_labels.csv.$"
     with pytest.raises(ProtocolError, match=message) as error:
         read_array("t.csv")
     exec(re.search('python -c "(.*)", and name', str(error.value))[1])

@@ -16,11 +16,12 @@ from protocol.inputs.images import EXTENSIONS, looks_complete, read_image, squar
 
 RNG = np.random.default_rng(0)
 COLOUR = cv2.resize(RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8), (40, 30), interpolation=cv2.INTER_CUBIC)
-LOSSY = {".jpg", ".jpeg", ".webp"}
+LOSSY = {".jpg", ".jpeg", ".jpe", ".jfif", ".webp"}
 
 
 def encoded(extension, image=COLOUR):
     """Return an RGB image in a format; .pgm has only the red channel."""
+    extension = ".jpg" if extension == ".jfif" else extension  # OpenCV writes it under this name only
     return cv2.imencode(extension, image[..., 0] if extension == ".pgm" else image[..., ::-1])[1].tobytes()
 
 

@@ -107,19 +107,16 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
         Path("c.csv").write_text(f"item_id,code\n{ids[0]},01\n{ids[1]},11\n")
         with pytest.raises(ProtocolError, match=rf"y\.csv: no label for {lacking}"):
             label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
-    with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"is 'c'\), so .* order of the codes\. Pass evaluate the.*, or y\.csv:label if its rows are",
+    ):
         label_pair("y.csv", CLASSES, 3, 3)
+    assert label_pair("y.csv", CLASSES, 3, 3, {"query_ids": ["b", "c.png", "a"]})[0].tolist() == [0, 1, 1]
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
-OF_CODES = {
-    "the same ids": ("sku,y", "place,code\n30,01\n10,11\n20,10\n", [1, 0, 0]),
-    "hexadecimal ids, no header": ("sku,y", "30,01\n1f,11\n2e,10\n", [1, 0, 0]),
-    "the same name, other ids as well": ("image,y", "id,image,code\n0,30,01\n1,10,11\n", [1, 0]),
-    "other names and ids": ("sku,y", "place,code\n30,01\n10,11\n21,10\n", [0, 0, 1]),
-    "no name above the ids": ("y", "code,y\n01,30\n11,10\n10,40\n", [0, 0, 1]),
-    "two orders": ("sku,y", "a,b,code\n30,10,01\n10,20,11\n20,30,10\n", "^c.csv: 'a' and 'b' both have the ids of y"),
-}
+OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
 
 
 @pytest.mark.parametrize(("header", "codes", "expected"), OF_CODES.values(), ids=OF_CODES)
@@ -148,12 +145,17 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
         (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
         (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
+        (
+            ["Cat", "cat", "Caf\xe9", "Cafe\u0301", "owl"],
+            "y: 'Cafe\\u0301' and 'Caf\\xe9', 'Cat' and 'cat' are different classes",
+        ),
     ],
 )
 def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
     labels_from(labels, "y")
-    assert caplog.messages == [said]
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith(said)
 
 
 def test_an_item_without_an_id_is_refused():
@@ -181,6 +183,23 @@ def test_several_labels_in_memory(labels):
 def test_an_empty_list_is_an_item_without_labels(kind, names):
     some = [kind(names[:1]), kind(), kind(names[1:])]
     assert [of_matrix(side) for side in label_pair(some, some[::-1], 3, 3)[:2]] == [[[0], [], [1]], [[1], [], [0]]]
+
+
+def test_columns_are_named_by_their_header(here):
+    Path("q.csv").write_text("id,owl,fox,elk\na,1,0,1\nb,0,1,0\n")
+    Path("d.csv").write_text("id,owl,fox,elk\nc,0,1,0\nd,0,1,1\ne,1,1,0\n")
+    assert [labels_from(f"{name}.csv", "y").class_names for name in "qd"] == [("owl", "fox", "elk")] * 2
+    for database in ("d.csv", np.array([[0, 1, 0]] * 3)):
+        assert label_pair("q.csv", database, 2, 3)[2] == (() if isinstance(database, str) else ("owl", "elk"))
+    Path("d.csv").write_text("id,fox,owl,elk\nc,0,1,0\nd,0,1,1\ne,1,1,0\n")
+    refuses(
+        r"^d\.csv: its columns are fox, owl, elk, but owl, fox, elk in q\.csv\. Write both",
+        label_pair,
+        "q.csv",
+        "d.csv",
+        2,
+        3,
+    )
 
 
 def test_named_classes_are_not_matched_with_columns_without_names():

@@ -215,3 +215,6 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
     assert main([*arguments, "S4-03", "S0-06"]) == 0
     in_full = map(papers.entry_text, map(without_data.get, ("S0-06", "S4-03")))
     assert capsys.readouterr().out.strip() == "\n\n".join(in_full)
+    assert main([*arguments, "AP@1000", "talr", "--json", str(path)]) == 0
+    found = {row.get("printed") or row["id"] for row in json.loads(path.read_text())}
+    assert found >= {"AP@1000", "S3-16"}  # a table and a claim

@@ -1,9 +1,11 @@
 """The features against slow, plain versions: double precision, one image, one filter, one descriptor at a time."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from blocks import extract_all
 
 from protocol.features.dense_sift import DenseSift
@@ -88,14 +90,7 @@ def channels_of(picture, colour):
     return [picture @ np.array(row) for row in weights]
 
 
-GISTS = {
-    "512 of the field": {},
-    "another bank": {"scales": 3, "orientations": 6, "grid": 2, "border": 10},
-    "no border": {"border": 0, "colour": "luma"},
-    "960 of tiny images": {"scales": 3, "orientations": [8, 8, 4], "colour": "rgb"},
-    "enlarged": {"image_size": 48, "border": 8, "scales": 2, "orientations": 4, "grid": 3},
-    "shrunk": {"image_size": 20, "border": 6, "scales": 2, "orientations": [4, 2], "grid": 5},
-}
+GISTS = yaml.safe_load(Path(__file__).with_name("gists.yaml").read_text())
 
 
 @pytest.mark.parametrize("name", GISTS)

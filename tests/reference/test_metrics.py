@@ -4,9 +4,11 @@ import functools
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from protocol import codes
 from protocol.counting import HammingCounts, count
@@ -16,23 +18,7 @@ from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
 from protocol.truth.relevance import LabelRelevance
 
-# A query: for each distance, the levels of the items there (0: not relevant).
-BINARY = [
-    [[1, 0, 0], [], [1, 1, 0, 0], [0, 1]],
-    [[], [0, 0, 0], [1, 1], [0, 1, 1, 0]],
-    [[0], [1], [1, 0], [1, 1, 0, 0, 0]],
-    [[1, 1, 1, 0, 0, 0, 0, 0], [1], [], []],
-    [[], [], [], [1, 1, 1, 1, 0, 0, 0, 0, 0]],
-    [[0, 0, 0], [0, 0, 0], [0, 0, 0], []],
-    [[1, 1, 1], [1, 1, 1], [1, 1, 1], []],
-    [[0, 0], [0, 0, 1], [1, 1, 0, 1], []],
-]
-GRADED = [
-    [[3, 0, 1], [], [2, 2, 0], [1]],
-    [[0, 0], [1, 5, 0, 0], [], [2]],
-    [[], [], [1, 2, 3, 0, 0, 1, 0], []],
-    [[0, 0, 0], [0, 0, 0], [], [0]],
-]
+BINARY, GRADED = yaml.safe_load(Path(__file__).with_name("levels.yaml").read_text()).values()
 
 
 def counts_of(queries):

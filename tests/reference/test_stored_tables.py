@@ -1,5 +1,7 @@
 """The stored tables are those of their experiments and of each other, and one of them is made again by the pipeline."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,19 +14,7 @@ from protocol.shipped import PROJECT, configs
 
 REFERENCE = PROJECT / "results" / "reference"
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
-SUMMARIES = [
-    ("hashers", "map_by_run", "summary"),
-    ("cifar10", "map_by_run", "full"),
-    ("cifar10", "map_by_run", "extensions"),
-    ("learned", "metrics", "summary"),
-]
-EXPERIMENTS = [
-    ("cifar10", "matched", "cifar10_matched", ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]),
-    ("cifar10", "map_by_run", "cifar10_full", ["ground_truth", "split", "hasher", "n_bits"]),
-    ("thesis", "summary", "cifar10_thesis", ["split", "hasher", "n_bits"]),
-    ("talr", "gains", "digits_talr", ["n_bits"]),
-    ("hashers", "map_by_run", "hashers", ["ground_truth", "split", "hasher", "n_bits", "metric"]),
-]
+SUMMARIES, EXPERIMENTS = yaml.safe_load(Path(__file__).with_name("stored.yaml").read_text()).values()
 
 
 def read(folder, *names):

@@ -14,7 +14,7 @@ from protocol.report import figure_files, table_files, write_folder
 from protocol.report.figure import COLUMN_WIDTH
 from protocol.report.manuscript import paper_figures, paper_tables
 from protocol.report.results import Scores
-from protocol.scores.statistics import shared_variance
+from protocol.scores.statistics import FIXED_SPLIT, ONE_DATASET, shared_variance
 from protocol.scores.summary import at
 
 SETTING = {"feature": "GIST", "ground_truth": "class labels", "split": "standard"}
@@ -75,7 +75,9 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs():
         p = 2 * stats.t.sf(difference.mean() / (difference.std() * error), 4)
         assert (p < 0.05, 3 * p < 0.05) == (alone, corrected)
     assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
-    assert "p corrected by Holm's method for all 3 pairs of methods at a code length)" in table.caption
+    assert f"p corrected by Holm's method for all 3 pairs of methods at a code length). {ONE_DATASET}" in table.caption
+    fixed, _ = tables_of(names=CONFIG["names"] | {"splits": {"from_lists": "standard"}})
+    assert f"at a code length). {FIXED_SPLIT.format('standard')} Ties" in fixed.caption
 
 
 @pytest.mark.parametrize(

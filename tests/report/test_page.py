@@ -19,7 +19,7 @@ from protocol.report.figure import in_words
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
 from protocol.report.sections.data import status
-from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
+from protocol.scores.statistics import FIXED_SPLIT, NO_TEST, ONE_DATASET, TWO_RUNS, mean_of
 from protocol.scores.summary import at
 from protocol.scores.tables import read_table
 
@@ -266,6 +266,21 @@ def test_the_answer_says_why_it_has_no_interval(results):
     assert NO_TEST in table_of(section, "differences").caption
 
 
+def test_runs_of_a_fixed_split_differ_only_by_random_seeds(results):
+    """Without randomness, a method has one value; between such methods, the difference is the same in every run."""
+    splits = {"splits": {"from_lists": "standard", "improved": "improved"}}
+    fixed = changed(results, config={"names": results.config["names"] | splits})
+    summary = fixed.summary.assign(std=fixed.summary["std"].mask(fixed.summary["hasher"] == "itq", 0.0))
+    fixed, why = changed(fixed, summary=summary), " of the same split with other seeds"
+    answer, tested = of(fixed, "answer"), of(fixed, "meanings").text[1]
+    assert f"over lsh (paired over 2 runs{why})" in answer.text[0]
+    assert f"mean ± standard deviation over 2 runs{why}. Bold" in answer.tables[0].caption
+    assert {row[0]: "±" in row[1] for row in answer.tables[0].rows} == {"itq": False, "lsh": True}
+    assert f" {ONE_DATASET} {FIXED_SPLIT.format('standard')} " in tested  # of both splits, improved and standard
+    same = of(changed(scored(fixed, VALUES), summary=summary), "answer").text[0]
+    assert "(the same difference in all 2 runs of the same split)" in same
+
+
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):
     names = {"features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}, "splits": {"standard": "Standard"}}
     config = results.config | named(results, **names, ground_truths={"class_label": "class labels"})
@@ -309,18 +324,18 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
 
 def test_the_first_split_is_compared_with_each_other_one(results):
     def more(table):
-        return pd.concat([table, at(table, split="improved").assign(split="third")], ignore_index=True)
+        return pd.concat([table, at(table, split="improved").assign(split="long_tail")], ignore_index=True)
 
     made = changed(
         results,
-        config=named(results, splits={"third": "third"}),
-        splits=results.splits | {"third": results.splits["improved"]},
+        config=named(results, splits={"long_tail": "long_tail"}),
+        splits=results.splits | {"long_tail": results.splits["improved"]},
         **{name: more(getattr(results, name)) for name in ("summary", "run_scores")},
     )
     section = of(made, "splits-compared")
-    starts = [f"mAP on the standard split minus that on the {other} one: " for other in ("improved", "third")]
+    starts = [f"mAP on the standard split minus that on the {other} one: " for other in ("improved", "long_tail")]
     assert [text.startswith(start) for text, start in zip(section.text[1:], starts, strict=True)] == [True, True]
-    assert set(section.figures[0].data["versus"]) == {"improved", "third"}
+    assert set(section.figures[0].data["versus"]) == {"improved", "long_tail"}
 
 
 def test_the_best_hasher_under_each_convention_is_compared_by_setting(results, bare):

@@ -28,21 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 PARTS = ("config", "workflow", "protocol", "envs")
 RESULTS = "results/small"
-SMALL = {
-    "experiment": "small",
-    "dataset": "digits",
-    "reproduction": True,
-    "features": {"gist": {}},
-    "ground_truths": ["class_label", "epsilon_ball"],
-    "splits": ["standard", "improved"],
-    "runs": 2,
-    "split_sizes": {"query": 50, "validation_query": 50, "validation_database": 100, "train": 300},
-    "hashers": ["lsh", "itq"],
-    "n_bits": [8, 16],
-    "extensions": ["none", "same", "different"],
-    "extension_bits": [1],
-    "metrics": ["mAP", "mAP@10[retrieved]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2", "AUPRC[area]"],
-}
+SMALL = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text())
 SHORT = SMALL | {"splits": ["improved"], "runs": 1}
 # Every job that Snakemake starts takes seconds: one split and one run are enough where it does.
 ELSEWHERE = SHORT | {"hashers": ["lsh", "sklsh"], "hasher_grids": {"sklsh": {"gamma": [0.01, 3]}}}

@@ -19,21 +19,7 @@ from project import SMALL, Results
 from protocol.provenance.sources import FORMAT
 
 STORED = Path(__file__).with_name("golden_bytes.yaml")
-FILES = {
-    "dataset": ["datasets/*/content.h5", "datasets/*/labels.h5"],
-    "feature": ["datasets/*/gist/features.h5"],
-    "sample": ["small/samples/*.h5"],
-    "split": ["small/splits/*.h5"],
-    "preprocessing": ["small/gist/*/preprocessing.h5"],
-    "ground_truth": ["small/gist/*/ground_truth.h5"],
-    "model": ["small/gist/*/models.h5", "small/gist/*/codes.h5"],
-    "count": ["small/gist/counts/*.h5"],
-    "score": ["small/gist/scores/*.csv"],
-    "metrics": ["small/metrics.csv", "small/runs.csv", "small/summary.csv"],
-    "audit": ["small/audit.csv"],
-    "examples": ["small/gist/examples/*.csv"],
-}
-"""The files that the script of each stage writes; ``*`` also matches a slash."""
+FILES = yaml.safe_load(STORED.with_name("golden_files.yaml").read_text())
 ADVICE = (
     "If you edited a module of the foundation (checks.py, parallel.py, provenance/ or registry/), raise FORMAT "
     "in protocol/provenance/sources.py, so that every job runs again. If you edited a module of the stage itself, its "

@@ -1,6 +1,5 @@
 """Identify the protocol or published lists that a split matches or resembles."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.items import Split
 from protocol.checks import listed
+from protocol.registry.records import read_toml
 from protocol.splits import PARTITIONS, Drawn, Official, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -18,7 +18,7 @@ _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 PACKAGE_DATA = "published.toml"
-PUBLISHED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+PUBLISHED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """The lists of toolkits, by their name in sentences: the declared protocol that they are intended to implement, the
 number of labels per line, and the known sizes of partitions and numbers of shared items (as in ``query/train``)."""
 

@@ -15,7 +15,7 @@ from protocol.report.sections.conventions import conventions_section, splits_com
 from protocol.report.sections.curves import binarisation_section, curves_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 from protocol.scores.metadata import options_of
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, family
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, family
 from protocol.scores.summary import at
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def meanings_section(results: Results) -> Section:
     """Return what the intervals mean, and the metrics with their denominators and undefined values, by their ties."""
     text = [PAGE.text("meanings", undefined=results.config["undefined"])]
     if results.plain["n_runs"].max() > 1:
-        words = {"confidence": CONFIDENCE, "test": CORRECTED, "family": family(), "one_dataset": ONE_DATASET}
+        shared = results.runs_share(results.plain["split"].unique())
+        words = {"confidence": CONFIDENCE, "test": CORRECTED, "family": family(), "one_dataset": shared}
         text.append(PAGE.text("tested", **words))
     by_ties: dict[str, list[Any]] = {}
     for entry in dict.fromkeys(map(registry.METRICS.entry, results.config["metrics"])):

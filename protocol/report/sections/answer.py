@@ -79,7 +79,8 @@ def sentence(results: Results, selection: Selection) -> str:
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
     interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
-    values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
+    values = {"results": results, "selection": selection, "lead": first, "n_bits": n_bits, "lengths": lengths}
+    values["n_lengths"] = len(leads)
     # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
     values["is_best"] = all(one.beats_all for one in leads.values())
     values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
@@ -103,7 +104,7 @@ def _main_table(results: Results, selection: Selection) -> Table:
     by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
     n_hashers = len(by_metric[results.metric].rows)
     is_tested = selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared[selection.split])
-    values = {"n_runs": list(n_runs), "n_hashers": n_hashers, "is_tested": is_tested}
+    values = {"n_runs": list(n_runs), "n_hashers": n_hashers, "is_tested": is_tested, "selection": selection}
     return _following("answer-table", by_metric, results=results, **values)
 
 
@@ -120,6 +121,8 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     """Return the scores of every metric by setting, with a column for each code length."""
     tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
     in_order = results.plain.sort_values("n_bits", kind="stable")
+    has_one_value = in_order["split"].isin(results.fixed) & (in_order["std"] == 0)  # a method without randomness
+    in_order = in_order.assign(std=in_order["std"].mask(has_one_value))
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
         (down, hashers), (across, lengths) = rows["hasher"].factorize(), rows["n_bits"].factorize()
         losses = np.full((len(hashers), len(lengths)), np.nan)  # the means, negative if higher ones are better

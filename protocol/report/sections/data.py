@@ -16,8 +16,8 @@ from protocol.checks import counted
 from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results, with_display_names
 from protocol.scores.summary import SETTING, at
+from protocol.splits import LISTS
 
-_PARTITIONS = ("query", "database", "train", "validation_query", "validation_database")
 TILE = 48  # pixels
 _QUERIES = 3
 """The number of queries whose nearest items are shown."""
@@ -42,7 +42,7 @@ def partitions_section(results: Results) -> Section:
 def partition_rows(results: Results) -> Iterator[dict[str, Any]]:
     """Yield the sizes of each split's partitions; ``shared`` training items are also in the database."""
     for split, parts in results.splits.items():
-        rows = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in _PARTITIONS}
+        rows = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in LISTS}
         unused = len(results.items["ids"]) - len(np.unique(np.concatenate([*rows.values()])))
         sizes = {name: len(positions) for name, positions in rows.items()}
         shared = int(np.isin(rows["train"], rows["database"]).sum())
