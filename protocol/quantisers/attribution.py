@@ -1,19 +1,18 @@
 """Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes as packing
 from protocol.checks import ProtocolError, counted, integer
 from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
 from protocol.counting.counts import Floats, Integers
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.output import with_ties
 from protocol.evaluation.printed import Printed
@@ -23,11 +22,12 @@ from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
-from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
+from protocol.truth import Distance, check_rows, nearest, pair_distances
 
-_SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
-_DOUBTFUL, _FEW = 0.01, 100
-"""If results lose more recall than this, so many queries are also compared by the other distances between vectors."""
+_SAMPLE, _FEWEST = 100, 10
+"""Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
+_DOUBTFUL = 0.005
+"""Another distance is named if the recall by it is larger by more than this."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -36,7 +36,7 @@ _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_KINDS: dict[str | None, dict[str, Callable[[Floats], Floats]]] = {
+_KINDS: dict[Distance | None, dict[str, Callable[[Any], Any]]] = {
     None: {"Hamming distances": lambda h: h},
     "cosine": {
         "cosine distances": lambda c: c,
@@ -162,11 +162,10 @@ class Attribution(Printed):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
             lines.append(f"distances of {engines}: {form}")
         lines += (f"warning: {warning}" for warning in self.warnings)
-        lost = [name for name in _LOST if getattr(first, name) is not None]
-        names = ["recall", *lost, "exact"]
-        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in names)] for row in self.rows]
-        header = ["results", f"recall@{self.k}", *map(_LOST.__getitem__, lost), f"exact by {self.space}"]
-        result: list[str | Table] = ["\n".join(lines), Table("attribution", "", header, cells)]
+        titles = {"recall": f"recall@{self.k}"} | _LOST | {"exact": f"exact by {self.space}"}
+        titles = {name: title for name, title in titles.items() if getattr(first, name) is not None}
+        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in titles)] for row in self.rows]
+        result: list[str | Table] = ["\n".join(lines), Table("attribution", "", ["results", *titles.values()], cells)]
         if first.lost_to_ties is not None:
             gains = -first.most_lost_to_ties, -first.least_lost_to_ties
             result.append("ties change the recall of an exact search by {:+.2f} to {:+.2f}".format(*gains))
@@ -174,8 +173,7 @@ class Attribution(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults", "warnings")
-        return {"attribution": {name: getattr(self, name) for name in names}}
+        return {"attribution": {name: value for name, value in vars(self).items() if name != "per_query"}}
 
 
 class _Exact(NamedTuple):
@@ -203,21 +201,22 @@ class _Exact(NamedTuple):
 
 
 class _Space(NamedTuple):
-    """What an engine searches: codes as words, by the Hamming distance, or vectors.
+    """What an engine searches: packed codes, by the Hamming distance, or vectors.
 
     All distances ascend with the rank: for ``dot``, they are minus the inner products.
 
     Parameters
     ----------
-    name : {"code", "vector"}
     query, database : ndarray, shapes (n_queries, d), (n_database, d)
+    n_bits : int
+        The code length; 0 for vectors.
     distance : {"cosine", "euclidean", "dot"} or None
         None for codes.
     """
 
-    name: str
     query: NDArray
     database: NDArray
+    n_bits: int
     distance: Distance | None
 
     def distances(self, ids: Integers, threads: int = 1) -> Floats:
@@ -242,18 +241,16 @@ class _Space(NamedTuple):
         error, length = _ERROR * self.query.shape[1] ** 0.5, _lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
-            return error / np.maximum(2 * distances, np.maximum(np.sqrt(error), np.finfo(np.float64).tiny))
+            return error / np.maximum(2 * distances, np.sqrt(error) + 1e-300)
         if self.distance == "dot":
             return error * length[:, None] * _lengths(self.database).max()
         return error
 
-    def others(self) -> Iterator["_Space"]:
-        """Yield the same vectors with each other distance; none if one is zero or extreme, and may not have it."""
-        lengths = np.concatenate(
-            [_lengths(side) for side in (self.query, self.database) if self.distance] or [np.zeros(1)]
-        )
-        if lengths.min() > 1e-100 and lengths.max() < 1e100:
-            yield from (self._replace(distance=one) for one in get_args(Distance) if one != self.distance)
+    def others(self) -> list["_Space"]:
+        """Return the same vectors with each other distance; none for codes, and if a vector may not have it."""
+        if self.distance is None or min(_lengths(side).min() for side in self[:2]) < 1e-100:
+            return []
+        return [self._replace(distance=one) for one in get_args(Distance) if one != self.distance]
 
 
 def attribute(
@@ -337,68 +334,54 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    pair, spaces = _spaces(codes, vectors)
-    truth, space, sizes = None, spaces[0], (len(spaces[0].query), len(spaces[0].database))
+    spaces = _spaces(codes, vectors)
+    sizes = len(spaces[0].query), len(spaces[0].database)
     returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
     k = next(iter(returned.values()))[0].shape[1]
-    if vectors is not None:
-        done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
-        truth = nearest(*spaces[-1][1:3], k, distance=vectors.distance, threads=threads, progress=done)
-    if pair is not None:
-        ideal = _by_codes(pair, truth, k, threads, progress)
-    elif truth is not None:
-        ideal = _by_vectors(space, truth)
+    ideal = _ideal(spaces[0], spaces[-1], k, threads, progress)
     measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
-    n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
+    n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
     by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
-    every_fault, every_warning = (tuple(itertools.chain(*of)) for of in (faults, warnings))
-    return Attribution(rows, every_fault, every_warning, by_name, space.name, neighbours, k, *sizes)
+    space = "vector" if codes is None else "code"
+    return Attribution(rows, tuple(chain(*faults)), tuple(chain(*warnings)), by_name, space, neighbours, k, *sizes)
 
 
-def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, list[_Space]]:
-    """Return the codes, and what defines neighbours: first what the engine searches, last what the true ones are by."""
-    pair, spaces = None, list[_Space]()
-    if vectors is not None:
-        spaces.append(_Space("vector", *vectors.vectors(), vectors.distance))
-        check_rows(spaces[0].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:
+    """Return what defines neighbours: first what the engine searches, last what the true ones are by."""
+    spaces = list[_Space]()
     if codes is not None:
-        pair = read_codes(*codes).binary()
-        if spaces:
-            check_sizes(pair.sizes, spaces[0].query, spaces[0].database)
-        spaces.insert(0, _Space("code", packing.words(pair.query), packing.words(pair.database), None))
+        spaces.append(_Space(*read_codes(*codes).binary()[:3], None))
+    if vectors is not None:
+        spaces.append(_Space(*vectors.vectors(), 0, vectors.distance))
+        check_rows(spaces[-1].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+        check_sizes((len(spaces[0].query), len(spaces[0].database)), *spaces[-1][:2])
     if not spaces:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    return pair, spaces
+    return spaces
 
 
-def _by_vectors(space: _Space, truth: Neighbours) -> _Exact:
-    """Return what exact search by the vectors finds, which are the true neighbours."""
-    starts, n_near, kth = truth.indptr[:-1], np.diff(truth.indptr), _kth(truth)
-    below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
-    nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
-    return _Exact(kth, nearer, n_near - nearer, kth)
-
-
-def _kth(truth: Neighbours) -> Floats:
-    """Return the distance of the K-th nearest item of each query, (n_queries, 1)."""
-    return np.maximum.reduceat(truth.distances, truth.indptr[:-1])[:, None]
-
-
-def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, progress: Progress) -> _Exact:
-    """Return what exact search by code finds."""
-    rows = np.arange(len(pair.query))
-    relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(pair.database), dtype=np.int64))
-    if truth is not None:
-        relevance = NeighbourRelevance(truth.indptr, truth.indices, len(pair.database))
+def _ideal(space: _Space, by: _Space, k: int, threads: int, progress: Progress) -> _Exact:
+    """Return what exact search by codes or vectors finds if the true neighbours are those by the same or by vectors."""
+    rows, n_database, kth_true = np.arange(len(by.query)), len(by.database), None
+    relevance: Relevance = LabelRelevance(0 * rows, np.ones(n_database, dtype=np.int64))
+    if by.distance is not None:
+        done = stage(progress, "finding neighbours", len(rows) * n_database)
+        truth = nearest(*by[:2], k, distance=by.distance, threads=threads, progress=done)
+        n_near, kth_true = np.diff(truth.indptr), np.maximum.reduceat(truth.distances, truth.indptr[:-1])[:, None]
+        if space is by:
+            below = np.repeat((kth_true - by.tolerance(kth_true))[:, 0], n_near)
+            nearer = np.add.reduceat((truth.distances < below).astype(np.int64), truth.indptr[:-1])
+            return _Exact(kth_true, nearer, n_near - nearer, kth_true)
+        relevance = NeighbourRelevance(truth.indptr, truth.indices, n_database)
     done = stage(progress, "counting", len(rows))
-    counts = count_in_shards(*pair[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
+    counts = count_in_shards(*space[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
     within = (counts.retrieved_within >= k).argmax(axis=1)
     tied, kth = counts.retrieved[rows, within], within[:, None].astype(np.float64)
     nearer = counts.retrieved_within[rows, within] - tied
-    return _Exact(kth, nearer, tied, *((kth,) if truth is None else (_kth(truth), counts)))
+    return _Exact(kth, nearer, tied, *((kth,) if kth_true is None else (kth_true, counts)))
 
 
 def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
@@ -419,20 +402,17 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
-
-    def columns(array: NDArray) -> NDArray:
-        return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
-
     for name, (values, of_values) in by_name.items():
-        rows = as_integers(items[name][:, :k], label := named(values, "results"))
+        shape, label, apart = items[name].shape, named(values, "results"), None
+        rows, missing = as_integers(items[name][:, :k], label), [(0, 0), (0, max(0, k - shape[1]))]
         if validation.count_from_one(found := rows[rows != -1], sizes[1]):
             validation.rows(found, sizes[1], label)
-        returned[name] = columns(rows), None
         if of_values is not None:
-            apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape
+            apart = read_results(of_values, sizes[0], "distances").astype(np.float64)
             if apart.shape != shape:
                 raise ProtocolError(f"{name}: distances of shape {apart.shape} for results of shape {shape}.")
-            returned[name] = returned[name][0], columns(apart.astype(np.float64))
+            apart = np.pad(apart[:, :k], missing)
+        returned[name] = np.pad(rows, missing, constant_values=-1), apart
     return returned
 
 
@@ -446,12 +426,11 @@ def _measured(
     name: str, returned: _Returned, spaces: list[_Space], ideal: _Exact, claims_exact: bool, threads: int
 ) -> tuple[LostRecall, list[Fault], list[str]]:
     """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
-    (ids, distances), space, by, form, distance = returned, spaces[0], spaces[-1], None, None
+    (ids, distances), space, form, distance = returned, spaces[0], None, None
     k, n_database, faults = ids.shape[1], len(space.database), list[Fault]()
-    is_first, measures = np.zeros(ids.shape, dtype=bool), [(one, one.distances(ids, threads)) for one in spaces]
-    for row, items in enumerate(ids):
-        is_first[row, np.unique(items, return_index=True)[1]] = True
-    apart, is_item = measures[0][1], ~np.isnan(measures[0][1])
+    is_first = np.array([np.isin(np.arange(k), np.unique(row, return_index=True)[1]) for row in ids])
+    once, measures = np.where(is_first, ids, -1), [(one, one.distances(ids, threads)) for one in spaces]
+    is_item = ~np.isnan(measures[0][1])
     lost = _values(name, [(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
     _check_first_number(name, ids, lost.exact, space, ideal)
 
@@ -464,59 +443,52 @@ def _measured(
     add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
     add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
-    if claims_exact:
-        add("nearer items left out", lost.exact[:, None] < 1, lambda q, _: _left_out(q, ids[q], apart[q], space))
+    add("nearer items left out", claims_exact & (lost.exact[:, None] < 1), lambda q, _: _left_out(space, q, ids[q]))
     if distances is not None:
-        others = ((other, other.distances(ids, threads)) for other in by.others())
-        form, distance, right, differs, unsorted = _recognised(distances, is_item, itertools.chain(measures, others))
+        measures += ((other, other.distances(ids, threads)) for other in spaces[-1].others())
+        form, distance, right, differs, unsorted = _recognised(np.where(is_item, distances, np.nan), measures)
 
         def example(q: int, i: int) -> str:
             return f"item {ids[q, i]} was returned with distance {distances[q, i]:.6g}"
 
         add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
         add("impossible distances", differs, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
-    warnings = _doubts(lost, np.where(is_first, ids, -1)[:_FEW], form, distance, spaces, threads)
-    return replace(lost, distances=form), faults, list(warnings)
+    return replace(lost, distances=form), faults, list(_doubts(lost, once, distance, spaces, threads))
 
 
-def _doubts(
-    lost: LostRecall, ids: Integers, form: str | None, distance: str | None, spaces: list[_Space], threads: int
-) -> Iterator[str]:
-    """Yield warnings if an engine's distances, or else a few of its results, fit another distance of the vectors.
+def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[_Space], threads: int) -> Iterator[str]:
+    """Yield a warning for each other distance by which the recall of the first queries is larger.
 
-    Results fit if the recall by the other distance lacks at most half as much.
+    That may be the one of which the engine's distances are a function, `distance`. Without one, the recall of an engine
+    that searches vectors must lack at most half as much.
     """
-    space, by, hint = spaces[0], spaces[-1], 'Did you mean --distance {0} (in Python, distance="{0}")?'
-    if distance not in (None, by.distance):
-        lengths = _lengths(by.database)  # if these are equal, all distances have the same order
-        if not np.allclose(lengths, lengths[0], rtol=1e-5, atol=0):
-            yield f"{lost.name}: these are {form}, but --distance is {by.distance}. {hint.format(distance)}"
-    if distance is None and lost.recall.mean() < 1 - _DOUBTFUL:
-        recall = lost.recall[: len(ids)].mean()
-        for other in space._replace(query=space.query[: len(ids)]).others():
-            kth = _kth(nearest(*other[1:3], ids.shape[1], distance=other.distance or "cosine", threads=threads))
-            instead = (other.distances(ids, threads) <= kth + other.tolerance(kth)).mean()
-            if 1 - instead <= (1 - recall) / 2:
-                of = f"the recall of {counted(len(ids), 'query')} is {recall:.4f} by {space.distance}"
-                yield f"{lost.name}: {of}, but {instead:.4f} by {other.distance}. {hint.format(other.distance)}"
+    ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
+    least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
+    for other in spaces[-1].others() if recall + least < 1 else ():
+        if other.distance == distance or (distance is None and len(spaces) == 1):
+            few = other._replace(query=other.query[:_SAMPLE])
+            ideal = _ideal(few, few, ids.shape[1], threads, None)
+            instead = _values(lost.name, [(few, few.distances(ids, threads))], ideal).recall.mean()
+            if instead - recall > least:
+                shares = f"{recall:.4f} by {spaces[-1].distance}, but {instead:.4f} by {few.distance}"
+                hint = f'Did you mean --distance {few.distance} (in Python, distance="{few.distance}")?'
+                yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {shares}. {hint}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
     """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
     before = space.distances(ids[:_SAMPLE] - 1)
-    if (ids == 0).any() or np.isfinite(before).sum() < _FEWEST:
-        return
     share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
-    if instead >= _SMALLEST_SHARE and instead > 5 * share:
+    is_counted = (ids == 0).any() or np.isfinite(before).sum() < _FEWEST
+    if not is_counted and instead >= _SMALLEST_SHARE and instead > 5 * share:
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
 
-def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable[tuple[_Space, Floats]]) -> _Kind:
+def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kind:
     """Return what an engine's distances are: the kind with which those of most queries agree, the first of several.
 
-    Spaces after one with which all agree are not tried. Distances of no known kind should be in the order that more
-    queries have.
+    Those without an item are NaN. Distances of no known kind should be in the order that more queries have.
 
     Returns
     -------
@@ -530,24 +502,22 @@ def _recognised(returned: Floats, is_item: NDArray[np.bool_], measures: Iterable
     unsorted : ndarray of bool, shape (n_queries, K)
         Where the previous item's should come later.
     """
-    rises, falls = np.zeros_like(is_item), np.zeros_like(is_item)
-    both, before, after = is_item[:, 1:] & is_item[:, :-1], returned[:, :-1], returned[:, 1:]
-    rises[:, 1:], falls[:, 1:] = both & (after > before), both & (after < before)
+    before, after = returned[:, :-1], returned[:, 1:]
+    rises, falls = (np.pad(steps, [(0, 0), (1, 0)]) for steps in (after > before, after < before))
     largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
-    order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
-    unknown = f"of no known kind, so not compared with those of the items, but {order}"
-    kind: _Kind = unknown, None, returned, np.zeros_like(is_item), rises if sign < 0 else falls
+    order = ("neither ascending nor descending", "ascending", "descending")[sign]
+    unknown = f"of no known kind, so not compared with those of the items, but {order} with the rank"
+    kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
+    is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
     for space, apart in measures:
-        known, tolerance = np.isfinite(apart) & np.isfinite(returned), space.tolerance(apart)
+        tolerance = space.tolerance(apart)
         for name, of in _KINDS[space.distance].items():
-            ends = np.stack([of(apart - tolerance), of(apart + tolerance)])
-            differs = ~((ends.min(axis=0) <= returned) & (returned <= ends.max(axis=0)))
-            agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
+            low, high = np.sort([of(apart - tolerance), of(apart + tolerance)], axis=0)
+            differs = is_item & ~((low <= returned) & (returned <= high))
+            agrees = ~(differs & is_known).any(axis=1)[is_known.any(axis=1)]
             if agrees.sum() > largest * agrees.size:
-                unsorted, largest = rises if (ends[0] > ends[1]).any() else falls, agrees.mean()
-                kind = name, space.distance, of(apart), differs & is_item, unsorted
-        if largest == 1:
-            break
+                unsorted, largest = rises if of(1.0) < of(0.0) else falls, agrees.mean()
+                kind = name, space.distance, of(apart), differs, unsorted
     return kind
 
 
@@ -566,24 +536,22 @@ def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> 
     recall = is_true.sum(axis=1) / k
     if ideal.counts is None:
         return LostRecall(name, recall, 1 - recall, exact)
-    at, is_counted = (rows, ideal.kth[:, 0].astype(np.int64)), is_true & (by_truth <= ideal.kth_true)
-    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
-    other_ties = every_tied - (is_counted & is_tied).sum(axis=1)
+    at = rows, ideal.kth[:, 0].astype(np.int64)
+    every_tied, uncounted = ideal.counts.relevant[at], is_true & (by_truth > ideal.kth_true)
+    true_nearer = ideal.counts.relevant_within[at] - every_tied + (uncounted & is_nearer).sum(axis=1)
+    true_tied, every_tied = (is_true & is_tied).sum(axis=1), every_tied + (uncounted & is_tied).sum(axis=1)
     some_of_them = true_tied * free / np.maximum(tied, 1)
-    and_others = true_tied + (free - tied) * other_ties / np.maximum(ideal.tied - tied, 1)
-    of_ties = np.where(tied > free, some_of_them, and_others)
-    true_nearer = ideal.counts.relevant_within[at] - every_tied + (is_true & ~is_counted & is_nearer).sum(axis=1)
-    repaired = (true_nearer + of_ties) / k
+    and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
+    repaired = (true_nearer + np.where(tied > free, some_of_them, and_others)) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     return LostRecall(name, recall, repaired - recall, exact, 1 - by_code, *(by_code - [repaired, best, worst]))
 
 
-def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
+def _left_out(space: _Space, query: int, ids: Integers) -> str:
     """Return the nearest item that a query lacks, and the farthest of its items."""
-    missing = space._replace(query=space.query[[query]]).distances(np.arange(len(space.database))[None])[0]
-    missing[ids[np.isfinite(apart)]] = np.inf
-    text = f"item {missing.argmin()} at distance {missing.min():.6g} was left out"
-    if np.isfinite(apart).any():
-        farthest = np.nanargmax(apart)
-        text += f", but item {ids[farthest]} at distance {apart[farthest]:.6g} was returned"
-    return text
+    apart = space._replace(query=space.query[[query]]).distances(np.arange(len(space.database))[None])[0]
+    order = np.argsort(apart, kind="stable")
+    is_returned = np.isin(order, ids)
+    texts = [f"item {item} at distance {apart[item]:.6g} was left out" for item in order[~is_returned][:1]]
+    texts += [f"item {item} at distance {apart[item]:.6g} was returned" for item in order[is_returned][-1:]]
+    return ", but ".join(texts)
