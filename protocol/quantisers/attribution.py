@@ -480,7 +480,7 @@ def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, 
     before = space.distances(ids[:_SAMPLE] - 1)
     share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
     is_counted = (ids == 0).any() or np.isfinite(before).sum() < _FEWEST
-    if not is_counted and instead >= _SMALLEST_SHARE and instead > 5 * share:
+    if not is_counted and instead > max(0.1, 5 * share):
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
@@ -505,8 +505,8 @@ def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kin
     before, after = returned[:, :-1], returned[:, 1:]
     rises, falls = (np.pad(steps, [(0, 0), (1, 0)]) for steps in (after > before, after < before))
     largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
-    order = ("neither ascending nor descending", "ascending", "descending")[sign]
-    unknown = f"of no known kind, so not compared with those of the items, but {order} with the rank"
+    order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
+    unknown = f"of no known kind, or rows are in another order, so not compared with those of the items; {order}"
     kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
     is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
     for space, apart in measures:
