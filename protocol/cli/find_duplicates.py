@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs(outputs, inputs)
     if arguments.sheet:
         if arguments.vectors:
-            raise ProtocolError("--sheet can't be combined with --vectors.")
+            raise ProtocolError("--sheet can't show --vectors. Add a column judgement to the file of --csv instead.")
         need("jinja2", "report")
         need("cv2", "pipeline")
     options = passed(arguments, "vectors", "query_ids", "database_ids", "most", "least", "threads")

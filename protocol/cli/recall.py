@@ -34,10 +34,9 @@ def _attribute(arguments: argparse.Namespace) -> int:
     results, distances = arguments.results, arguments.distances or []
     k, *more = arguments.neighbours or [None]
     if more:
-        raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}.")
+        raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}. Run it once for each.")
     if len(distances) not in (0, len(results)):
-        n, n_results = counted(len(distances), "file"), counted(len(results), "file")
-        raise ProtocolError(f"--distances: {n} for {n_results} of --results.")
+        raise ProtocolError(f"--distances: {counted(len(distances), 'file')} for {len(results)} of --results.")
     ids = tuple(given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")

@@ -1,19 +1,18 @@
 """Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes as packing
 from protocol.checks import ProtocolError, counted, integer
 from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
 from protocol.counting.counts import Floats, Integers
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.output import with_ties
 from protocol.evaluation.printed import Printed
@@ -23,19 +22,32 @@ from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
-from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
+from protocol.truth import Distance, check_rows, nearest, pair_distances
 
-_ROWS = 4096
-_SAMPLE, _FEWEST = 1000, 10  # queries, and pairs, that show from which number items are counted
+_SAMPLE, _FEWEST = 100, 10
+"""Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
+_DOUBTFUL = 0.005
+"""Another distance is named if the recall by it is larger by more than this."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
+_Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
 _Returned = tuple[Integers, Floats | None]
-_UNKNOWN = "of no known kind"
 _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
+_KINDS: dict[Distance | None, dict[str, Callable[[Any], Any]]] = {
+    None: {"Hamming distances": lambda h: h},
+    "cosine": {
+        "cosine distances": lambda c: c,
+        "cosines of the vectors": lambda c: 1 - c,
+        "Euclidean distances of unit vectors": lambda c: np.copysign(np.sqrt(2 * np.abs(c)), c),
+        "squared Euclidean distances of unit vectors": lambda c: 2 * c,
+    },
+    "euclidean": {"Euclidean distances": lambda d: d, "squared Euclidean distances": lambda d: d * np.abs(d)},
+    "dot": {"inner products": lambda p: -p, "minus inner products": lambda p: p, "1 - inner products": lambda p: 1 + p},
+}
+"""What engines return, by the distance of `_Space` of which it is a monotone function, also below 0 by a rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +60,8 @@ class LostRecall:
     ----------
     name : str
     recall : float or ndarray
-        The share of the K true neighbours among the results.
+        The number of results that are true neighbours, divided by K. All items as far as the K-th nearest one, up to
+        the precision of float32, are true neighbours.
     lost_to_index : float or ndarray
         The recall of the same results with every wrong item replaced, minus `recall`, see `attribute`.
     exact : float or ndarray
@@ -62,8 +75,8 @@ class LostRecall:
     least_lost_to_ties, most_lost_to_ties : float, ndarray or None
         The smallest and the largest value of `lost_to_ties` that an exact search can have.
     distances : str or None
-        What the engine's distances are, for example ``Hamming distances``; ``of no known kind`` if those of half of the
-        queries or more differ from the distances of the items; None without distances.
+        What the engine's distances are, for example ``Hamming distances``; ``of no known kind`` and their order if
+        those of half of the queries or more differ from the distances of the items; None without distances.
     """
 
     name: str
@@ -120,6 +133,8 @@ class Attribution(Printed):
     rows : tuple of LostRecall
         One for each set of results.
     faults : tuple of Fault
+    warnings : tuple of str
+        Results that fit another distance between vectors than the one that defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -131,6 +146,7 @@ class Attribution(Printed):
 
     rows: tuple[LostRecall, ...]
     faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
     per_query: Mapping[str, LostRecall]
     space: str
     neighbours: str
@@ -144,13 +160,12 @@ class Attribution(Printed):
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
-            checked = form if form != _UNKNOWN else f"{form}, so not compared with those of the items"
-            lines.append(f"distances of {engines}: {checked}")
-        lost = [name for name in _LOST if getattr(first, name) is not None]
-        names = ["recall", *lost, "exact"]
-        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in names)] for row in self.rows]
-        header = ["results", f"recall@{self.k}", *map(_LOST.__getitem__, lost), f"exact by {self.space}"]
-        result: list[str | Table] = ["\n".join(lines), Table("attribution", "", header, cells)]
+            lines.append(f"distances of {engines}: {form}")
+        lines += (f"warning: {warning}" for warning in self.warnings)
+        titles = {"recall": f"recall@{self.k}"} | _LOST | {"exact": f"exact by {self.space}"}
+        titles = {name: title for name, title in titles.items() if getattr(first, name) is not None}
+        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in titles)] for row in self.rows]
+        result: list[str | Table] = ["\n".join(lines), Table("attribution", "", ["results", *titles.values()], cells)]
         if first.lost_to_ties is not None:
             gains = -first.most_lost_to_ties, -first.least_lost_to_ties
             result.append("ties change the recall of an exact search by {:+.2f} to {:+.2f}".format(*gains))
@@ -158,8 +173,7 @@ class Attribution(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
-        return {"attribution": {name: getattr(self, name) for name in names}}
+        return {"attribution": {name: value for name, value in vars(self).items() if name != "per_query"}}
 
 
 class _Exact(NamedTuple):
@@ -173,45 +187,47 @@ class _Exact(NamedTuple):
         The number of items nearer than the K-th.
     tied : ndarray of int64, shape (n_queries,)
         The number of items at the distance of the K-th.
+    kth_true : ndarray of float64, shape (n_queries, 1)
+        The distance of the K-th item by the vectors if there are any, otherwise `kth`.
     counts : HammingCounts or None
         With codes and vectors: the counts of the true neighbours.
-    truth : Neighbours or None
-        With codes and vectors: the true neighbours.
     """
 
     kth: Floats
     nearer: Integers
     tied: Integers
+    kth_true: Floats
     counts: HammingCounts | None = None
-    truth: Neighbours | None = None
 
 
 class _Space(NamedTuple):
-    """What an engine searches: codes as words, by the Hamming distance, or vectors.
+    """What an engine searches: packed codes, by the Hamming distance, or vectors.
 
     All distances ascend with the rank: for ``dot``, they are minus the inner products.
 
     Parameters
     ----------
-    name : {"code", "vector"}
     query, database : ndarray, shapes (n_queries, d), (n_database, d)
+    n_bits : int
+        The code length; 0 for vectors.
     distance : {"cosine", "euclidean", "dot"} or None
         None for codes.
     """
 
-    name: str
     query: NDArray
     database: NDArray
+    n_bits: int
     distance: Distance | None
 
-    def distances(self, rows: Integers, items: Integers, threads: int = 1) -> Floats:
-        """Return the distances of pairs of a query and an item, (n_pairs,)."""
+    def distances(self, ids: Integers, threads: int = 1) -> Floats:
+        """Return the distances of items from their queries, (n_queries, n); NaN for -1 and items out of range."""
+        apart, is_item = np.full(ids.shape, np.nan), (ids >= 0) & (ids < len(self.database))
         if self.distance is not None:
-            return pair_distances(self.query, self.database, rows, items, distance=self.distance, threads=threads)
-        apart = np.empty(len(rows))
-        for at in range(0, len(rows), _ROWS):
-            differing = self.query[rows[at : at + _ROWS]] ^ self.database[items[at : at + _ROWS]]
-            apart[at : at + _ROWS] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+            pairs = self.query, self.database, np.nonzero(is_item)[0], ids[is_item]
+            apart[is_item] = pair_distances(*pairs, distance=self.distance, threads=threads)
+            return apart
+        for row, found in enumerate(is_item):
+            apart[row, found] = np.bitwise_count(self.query[row] ^ self.database[ids[row, found]]).sum(axis=1)
         return apart
 
     def tolerance(self, distances: Floats) -> Any:
@@ -222,15 +238,19 @@ class _Space(NamedTuple):
         """
         if self.distance is None:
             return 0.0
-        error, length = _ERROR * self.query.shape[1] ** 0.5, np.linalg.norm(self.query.astype(np.float64), axis=1)
+        error, length = _ERROR * self.query.shape[1] ** 0.5, _lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
-            return error / np.maximum(2 * distances, np.sqrt(error))
+            return error / np.maximum(2 * distances, np.sqrt(error) + 1e-300)
         if self.distance == "dot":
-            blocks = (self.database[at : at + _ROWS] for at in range(0, len(self.database), _ROWS))
-            longest = max(np.linalg.norm(block.astype(np.float64), axis=1).max() for block in blocks)
-            return error * length[:, None] * longest
+            return error * length[:, None] * _lengths(self.database).max()
         return error
+
+    def others(self) -> list["_Space"]:
+        """Return the same vectors with each other distance; none for codes, and if a vector may not have it."""
+        if self.distance is None or min(_lengths(side).min() for side in self[:2]) < 1e-100:
+            return []
+        return [self._replace(distance=one) for one in get_args(Distance) if one != self.distance]
 
 
 def attribute(
@@ -257,13 +277,12 @@ def attribute(
     - lost_to_ties = recall of exact search by code - recall of the repaired results, in expectation,
     - lost_to_index = recall of the repaired results - recall of the engine,
 
-    and the three add up to 1 - recall. The recall is the share of the K nearest items by the vectors, as
-    ``neighbours@K``. An exact engine loses no recall to the index, whichever items of T it returns. A negative value of
-    lost_to_index means that the engine is better than exact search by code, for example because it re-ranks by the
-    vectors.
+    and the three add up to 1 - recall. The recall is the number of results that are among A or T by the vectors,
+    divided by K, as ``neighbours@K``. An exact engine loses no recall to the index, whichever items of T it returns. A
+    negative value of lost_to_index means that the engine is better than exact search by code, for example because it
+    re-ranks by the vectors.
 
-    With codes only or vectors only, the true neighbours are an exact result: the recall is the largest share of the
-    results that one exact result contains, and the rest is lost to the index.
+    With codes only or vectors only, A and T are those of what the engine searches, and the rest is lost to the index.
 
     Parameters
     ----------
@@ -275,10 +294,10 @@ def attribute(
     vectors : Nearest, optional
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
-        The distances that the engine returned with the results, in the same form: Hamming distances of codes; or of
-        vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine) or the cosines, which
-        are the inner products of normalised vectors, or inner products.
-        Others, such as squares or half precision, are of no known kind, and not compared.
+        The distances that the engine returned with the results, in the same form. Their kind is recognised by their
+        values: Hamming distances of codes; or of vectors, Euclidean distances, cosines, or 1 minus them, and inner
+        products, negated, or 1 minus them; Euclidean distances may be squared, and those of unit vectors.
+        Others, such as half precision, are of no known kind; only their order is checked.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
@@ -315,63 +334,54 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    pair, by_vectors, space = _spaces(codes, vectors)
-    truth, sizes = None, (len(space.query), len(space.database))
+    spaces = _spaces(codes, vectors)
+    sizes = len(spaces[0].query), len(spaces[0].database)
     returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
     k = next(iter(returned.values()))[0].shape[1]
-    if by_vectors is not None and by_vectors.distance is not None:
-        done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
-        truth = nearest(*by_vectors[1:3], k, distance=by_vectors.distance, threads=threads, progress=done)
-    if pair is not None:
-        ideal = _by_codes(pair, truth, k, threads, progress)
-    elif truth is not None:
-        ideal = _by_vectors(space, truth)
-    measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
-    per_query, faults = zip(*measured, strict=True)
+    ideal = _ideal(spaces[0], spaces[-1], k, threads, progress)
+    measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
+    per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
-    n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
-    by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
-    neighbours = f"the {k:,} nearest by {by}"
-    return Attribution(rows, tuple(itertools.chain(*faults)), by_name, space.name, neighbours, k, *sizes)
+    n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
+    by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
+    neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
+    space = "vector" if codes is None else "code"
+    return Attribution(rows, tuple(chain(*faults)), tuple(chain(*warnings)), by_name, space, neighbours, k, *sizes)
 
 
-def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, _Space | None, _Space]:
-    """Return the codes, the vectors, and which of them the engine searches."""
-    by_vectors = None
-    if vectors is not None:
-        by_vectors = _Space("vector", *vectors.vectors(), vectors.distance)
-        check_rows(by_vectors.query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:
+    """Return what defines neighbours: first what the engine searches, last what the true ones are by."""
+    spaces = list[_Space]()
     if codes is not None:
-        pair = read_codes(*codes).binary()
-        if by_vectors is not None:
-            check_sizes(pair.sizes, by_vectors.query, by_vectors.database)
-        return pair, by_vectors, _Space("code", packing.words(pair.query), packing.words(pair.database), None)
-    if by_vectors is None:
+        spaces.append(_Space(*read_codes(*codes).binary()[:3], None))
+    if vectors is not None:
+        spaces.append(_Space(*vectors.vectors(), 0, vectors.distance))
+        check_rows(spaces[-1].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+        check_sizes((len(spaces[0].query), len(spaces[0].database)), *spaces[-1][:2])
+    if not spaces:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    return None, by_vectors, by_vectors
+    return spaces
 
 
-def _by_vectors(space: _Space, truth: Neighbours) -> _Exact:
-    """Return what exact search by the vectors finds, which are the true neighbours."""
-    starts, n_near = truth.indptr[:-1], np.diff(truth.indptr)
-    kth = np.maximum.reduceat(truth.distances, starts)[:, None]
-    below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
-    nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
-    return _Exact(kth, nearer, n_near - nearer)
-
-
-def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, progress: Progress) -> _Exact:
-    """Return what exact search by code finds."""
-    rows = np.arange(len(pair.query))
-    relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(pair.database), dtype=np.int64))
-    if truth is not None:
-        relevance = NeighbourRelevance(truth.indptr, truth.indices, len(pair.database))
+def _ideal(space: _Space, by: _Space, k: int, threads: int, progress: Progress) -> _Exact:
+    """Return what exact search by codes or vectors finds if the true neighbours are those by the same or by vectors."""
+    rows, n_database, kth_true = np.arange(len(by.query)), len(by.database), None
+    relevance: Relevance = LabelRelevance(0 * rows, np.ones(n_database, dtype=np.int64))
+    if by.distance is not None:
+        done = stage(progress, "finding neighbours", len(rows) * n_database)
+        truth = nearest(*by[:2], k, distance=by.distance, threads=threads, progress=done)
+        n_near, kth_true = np.diff(truth.indptr), np.maximum.reduceat(truth.distances, truth.indptr[:-1])[:, None]
+        if space is by:
+            below = np.repeat((kth_true - by.tolerance(kth_true))[:, 0], n_near)
+            nearer = np.add.reduceat((truth.distances < below).astype(np.int64), truth.indptr[:-1])
+            return _Exact(kth_true, nearer, n_near - nearer, kth_true)
+        relevance = NeighbourRelevance(truth.indptr, truth.indices, n_database)
     done = stage(progress, "counting", len(rows))
-    counts = count_in_shards(*pair[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
-    kth = (counts.retrieved_within >= k).argmax(axis=1)
-    tied = counts.retrieved[rows, kth]
-    nearer = counts.retrieved_within[rows, kth] - tied
-    return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
+    counts = count_in_shards(*space[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
+    within = (counts.retrieved_within >= k).argmax(axis=1)
+    tied, kth = counts.retrieved[rows, within], within[:, None].astype(np.float64)
+    nearer = counts.retrieved_within[rows, within] - tied
+    return _Exact(kth, nearer, tied, *((kth,) if kth_true is None else (kth_true, counts)))
 
 
 def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
@@ -392,39 +402,37 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
-
-    def columns(array: NDArray) -> NDArray:
-        return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
-
     for name, (values, of_values) in by_name.items():
-        rows = as_integers(items[name][:, :k], label := named(values, "results"))
+        shape, label, apart = items[name].shape, named(values, "results"), None
+        rows, missing = as_integers(items[name][:, :k], label), [(0, 0), (0, max(0, k - shape[1]))]
         if validation.count_from_one(found := rows[rows != -1], sizes[1]):
             validation.rows(found, sizes[1], label)
-        returned[name] = columns(rows), None
         if of_values is not None:
-            apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape
+            apart = read_results(of_values, sizes[0], "distances").astype(np.float64)
             if apart.shape != shape:
                 raise ProtocolError(f"{name}: distances of shape {apart.shape} for results of shape {shape}.")
-            returned[name] = returned[name][0], columns(apart.astype(np.float64))
+            apart = np.pad(apart[:, :k], missing)
+        returned[name] = np.pad(rows, missing, constant_values=-1), apart
     return returned
 
 
+def _lengths(vectors: NDArray) -> Floats:
+    """Return the Euclidean lengths of vectors, (n,)."""
+    every = np.arange(len(vectors))
+    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
+
+
 def _measured(
-    name: str, ids: Integers, returned: Floats | None, space: _Space, ideal: _Exact, claims_exact: bool, threads: int
-) -> tuple[LostRecall, list[Fault]]:
-    """Return the values of all queries for one set of results, and its faults, one of each kind."""
-    n_database, k = len(space.database), ids.shape[1]
-    rows = np.repeat(np.arange(len(ids)), k).reshape(ids.shape)
-    is_item, order = (ids >= 0) & (ids < n_database), np.argsort(ids, axis=1, kind="stable")
-    is_first, ordered = np.ones(ids.shape, dtype=bool), np.take_along_axis(ids, order, axis=1)
-    np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
-    apart, once = np.full(ids.shape, np.nan), is_item & is_first
-    apart[is_item] = space.distances(rows[is_item], ids[is_item], threads)
-    form, faults = None, list[Fault]()
-    if returned is not None:
-        form, returned, differs = _recognised(returned, apart, space)
-    values = _values(ids, apart, once, space, ideal)
-    _check_first_number(name, ids, values["exact"], space, ideal)
+    name: str, returned: _Returned, spaces: list[_Space], ideal: _Exact, claims_exact: bool, threads: int
+) -> tuple[LostRecall, list[Fault], list[str]]:
+    """Return the values of all queries for one set of results; its faults, one of each kind; and warnings."""
+    (ids, distances), space, form, distance = returned, spaces[0], None, None
+    k, n_database, faults = ids.shape[1], len(space.database), list[Fault]()
+    is_first = np.array([np.isin(np.arange(k), np.unique(row, return_index=True)[1]) for row in ids])
+    once, measures = np.where(is_first, ids, -1), [(one, one.distances(ids, threads)) for one in spaces]
+    is_item = ~np.isnan(measures[0][1])
+    lost = _values(name, [(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
+    _check_first_number(name, ids, lost.exact, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
@@ -435,87 +443,115 @@ def _measured(
     add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
     add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
-    if claims_exact:
-        is_inexact = values["exact"][:, None] < 1
-        add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
-    if returned is not None and form != _UNKNOWN:
-        falls = np.zeros(ids.shape, dtype=bool)
-        falls[:, 1:] = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
+    add("nearer items left out", claims_exact & (lost.exact[:, None] < 1), lambda q, _: _left_out(space, q, ids[q]))
+    if distances is not None:
+        measures += ((other, other.distances(ids, threads)) for other in spaces[-1].others())
+        form, distance, right, differs, unsorted = _recognised(np.where(is_item, distances, np.nan), measures)
 
         def example(q: int, i: int) -> str:
-            wrong, right = returned[q, i], apart[q, i]
-            return f"item {ids[q, i]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+            return f"item {ids[q, i]} was returned with distance {distances[q, i]:.6g}"
 
-        add("distances not sorted", falls, example)
-        add("impossible distances", is_item & differs, example)
-    return LostRecall(name, **values, distances=form), faults
+        add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
+        add("impossible distances", differs, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
+    return replace(lost, distances=form), faults, list(_doubts(lost, once, distance, spaces, threads))
+
+
+def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[_Space], threads: int) -> Iterator[str]:
+    """Yield a warning for each other distance by which the recall of the first queries is larger.
+
+    That may be the one of which the engine's distances are a function, `distance`. Without one, the recall of an engine
+    that searches vectors must lack at most half as much.
+    """
+    ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
+    least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
+    for other in spaces[-1].others() if recall + least < 1 else ():
+        if other.distance == distance or (distance is None and len(spaces) == 1):
+            few = other._replace(query=other.query[:_SAMPLE])
+            ideal = _ideal(few, few, ids.shape[1], threads, None)
+            instead = _values(lost.name, [(few, few.distances(ids, threads))], ideal).recall.mean()
+            if instead - recall > least:
+                shares = f"{recall:.4f} by {spaces[-1].distance}, but {instead:.4f} by {few.distance}"
+                hint = f'Did you mean --distance {few.distance} (in Python, distance="{few.distance}")?'
+                yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {shares}. {hint}"
 
 
 def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
     """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
-    before, kth = ids[:_SAMPLE] - 1, (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]
-    is_item = (before >= 0) & (before < len(space.database))
-    if (ids == 0).any() or is_item.sum() < _FEWEST:
-        return
-    rows, _ = np.nonzero(is_item)
-    is_near = space.distances(rows, before[is_item]) <= kth[rows, 0]
-    share, instead = exact[:_SAMPLE].mean(), np.count_nonzero(is_near) / before.size
-    if instead >= _SMALLEST_SHARE and instead > 5 * share:
+    before = space.distances(ids[:_SAMPLE] - 1)
+    share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
+    is_counted = (ids == 0).any() or np.isfinite(before).sum() < _FEWEST
+    if not is_counted and instead > max(0.1, 5 * share):
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
 
-def _recognised(returned: Floats, apart: Floats, space: _Space) -> tuple[str, Floats, NDArray[np.bool_]]:
-    """Return what an engine's distances are, as distances, and which differ from those of the items, `apart`."""
-    forms = {_FORMS.get(space.distance or "", "Hamming distances"): -returned if space.distance == "dot" else returned}
-    if space.distance == "cosine":
-        forms["cosines of the vectors"] = 1 - returned
-    for form, values in forms.items():
-        differs = ~(np.abs(values - apart) <= space.tolerance(apart))
-        known = np.isfinite(apart) & np.isfinite(values)
-        agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-        if agrees.sum() > _SMALLEST_SHARE * agrees.size:
-            return form, values, differs
-    return _UNKNOWN, returned, differs
+def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kind:
+    """Return what an engine's distances are: the kind with which those of most queries agree, the first of several.
+
+    Those without an item are NaN. Distances of no known kind should be in the order that more queries have.
+
+    Returns
+    -------
+    name : str
+    distance : {"cosine", "euclidean", "dot"} or None
+        That between the vectors of which they are a function; None for Hamming distances, or if it is not known.
+    values : ndarray of float64, shape (n_queries, K)
+        The distances of the items in this form.
+    differs : ndarray of bool, shape (n_queries, K)
+        Where the engine's are others.
+    unsorted : ndarray of bool, shape (n_queries, K)
+        Where the previous item's should come later.
+    """
+    before, after = returned[:, :-1], returned[:, 1:]
+    rises, falls = (np.pad(steps, [(0, 0), (1, 0)]) for steps in (after > before, after < before))
+    largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
+    order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
+    unknown = f"of no known kind, or rows are in another order, so not compared with those of the items; {order}"
+    kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
+    is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
+    for space, apart in measures:
+        tolerance = space.tolerance(apart)
+        for name, of in _KINDS[space.distance].items():
+            low, high = np.sort([of(apart - tolerance), of(apart + tolerance)], axis=0)
+            differs = is_item & ~((low <= returned) & (returned <= high))
+            agrees = ~(differs & is_known).any(axis=1)[is_known.any(axis=1)]
+            if agrees.sum() > largest * agrees.size:
+                unsorted, largest = rises if of(1.0) < of(0.0) else falls, agrees.mean()
+                kind = name, space.distance, of(apart), differs, unsorted
+    return kind
 
 
-def _values(ids: Integers, apart: Floats, once: NDArray[np.bool_], space: _Space, ideal: _Exact) -> dict[str, Floats]:
-    """Return the values of `LostRecall` for each query; `once` are the items, those that are repeated only once."""
-    rows, k, tolerance = np.arange(len(ids)), ids.shape[1], space.tolerance(ideal.kth)
-    is_nearer = once & (apart < ideal.kth - tolerance)
-    is_tied = once & ~is_nearer & (apart <= ideal.kth + tolerance)
+def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> LostRecall:
+    """Return the values of each query from the distances of its items, those of repetitions NaN.
+
+    The first measure is that of the engine, the last one that of the true neighbours.
+    """
+    (space, apart), (by, by_truth) = measures[0], measures[-1]
+    rows, k, tolerance = np.arange(len(apart)), apart.shape[1], space.tolerance(ideal.kth)
+    is_nearer = apart < ideal.kth - tolerance
+    is_tied = ~is_nearer & (apart <= ideal.kth + tolerance)
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
-    if ideal.counts is None or ideal.truth is None:
-        return {"recall": exact, "lost_to_index": 1 - exact, "exact": exact}
-    at, n_database = (rows, ideal.kth[:, 0].astype(np.int64)), len(space.database)
-    true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
-    is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
-    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
+    is_true = by_truth <= ideal.kth_true + by.tolerance(ideal.kth_true)
+    recall = is_true.sum(axis=1) / k
+    if ideal.counts is None:
+        return LostRecall(name, recall, 1 - recall, exact)
+    at = rows, ideal.kth[:, 0].astype(np.int64)
+    every_tied, uncounted = ideal.counts.relevant[at], is_true & (by_truth > ideal.kth_true)
+    true_nearer = ideal.counts.relevant_within[at] - every_tied + (uncounted & is_nearer).sum(axis=1)
+    true_tied, every_tied = (is_true & is_tied).sum(axis=1), every_tied + (uncounted & is_tied).sum(axis=1)
     some_of_them = true_tied * free / np.maximum(tied, 1)
     and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
-    of_ties = np.where(tied > free, some_of_them, and_others)
-    repaired = (ideal.counts.relevant_within[at] - every_tied + of_ties) / k
+    repaired = (true_nearer + np.where(tied > free, some_of_them, and_others)) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
-    recall = is_true.sum(axis=1) / k
-    return {
-        "recall": recall,
-        "lost_to_index": repaired - recall,
-        "exact": exact,
-        "lost_to_code": 1 - by_code,
-        "lost_to_ties": by_code - repaired,
-        "least_lost_to_ties": by_code - best,
-        "most_lost_to_ties": by_code - worst,
-    }
+    return LostRecall(name, recall, repaired - recall, exact, 1 - by_code, *(by_code - [repaired, best, worst]))
 
 
-def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
+def _left_out(space: _Space, query: int, ids: Integers) -> str:
     """Return the nearest item that a query lacks, and the farthest of its items."""
-    every = np.arange(len(space.database))
-    missing = space.distances(np.full_like(every, query), every)
-    missing[ids[np.isfinite(apart)]] = np.inf
-    text = f"item {missing.argmin()} at distance {missing.min():.6g} was left out"
-    if np.isfinite(apart).any():
-        farthest = np.nanargmax(apart)
-        text += f", but item {ids[farthest]} at distance {apart[farthest]:.6g} was returned"
-    return text
+    apart = space._replace(query=space.query[[query]]).distances(np.arange(len(space.database))[None])[0]
+    order = np.argsort(apart, kind="stable")
+    is_returned = np.isin(order, ids)
+    texts = [f"item {item} at distance {apart[item]:.6g} was left out" for item in order[~is_returned][:1]]
+    texts += [f"item {item} at distance {apart[item]:.6g} was returned" for item in order[is_returned][-1:]]
+    return ", but ".join(texts)

@@ -225,7 +225,7 @@ def test_incomparable_inputs_are_refused(row):
 
 def test_a_sheet_shows_images_only(capsys):
     assert main(["find-duplicates", "--query", "d.npy", "--vectors", "--sheet", "s.html"]) == 2
-    assert capsys.readouterr().err.endswith("--sheet can't be combined with --vectors.\n")
+    assert capsys.readouterr().err.endswith("Add a column judgement to the file of --csv instead.\n")
 
 
 class TestSheet:

@@ -1,6 +1,7 @@
 """Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
-K, LEFT_OUT, UNKNOWN = 5, "nearer items left out", "of no known kind"
+K, LEFT_OUT = 5, "nearer items left out"
+UNKNOWN = "of no known kind, or rows are in another order, so not compared with those of the items;"
 VALUES = ["recall", "lost_to_code", "lost_to_index", "lost_to_ties", "exact"]
 VALUES += ["least_lost_to_ties", "most_lost_to_ties"]
 
@@ -26,6 +28,7 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     ids = np.array([rng.permutation(n)[:k] for _ in range(3)])
     ids[0, int(rng.integers(0, k)) :] = -1
     result = hp.attribute(ids, (query, database), hp.Nearest(vq, vd, distance="euclidean"), k=k)
+    vectors_only = hp.attribute(ids, vectors=hp.Nearest(vq, vd, distance="euclidean"), k=k).per_query["results"]
     values, codes_only = result.per_query["results"], hp.attribute(ids, (query, database), k=k).per_query["results"]
     for row, engine in enumerate(set(each[each >= 0].tolist()) for each in ids):
         every = sets_of_nearest((query[row] != database).sum(axis=1), k)
@@ -39,14 +42,31 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
         expected = [recall, 1 - by_code, repaired - recall, by_code - repaired, most / k]
         expected += [by_code - bound([len(each & true) / k for each in every]) for bound in (max, min)]
         np.testing.assert_allclose([getattr(values, name)[row] for name in VALUES], expected, atol=1e-12)
-        assert codes_only.recall[row] == pytest.approx(most / k)
-        assert codes_only.lost_to_index[row] == pytest.approx(1 - most / k)
+        near = (query[row] != database).sum(axis=1)
+        share = len(engine & set(np.flatnonzero(near <= np.sort(near)[k - 1]).tolist())) / k
+        assert codes_only.exact[row] == pytest.approx(most / k)
+        assert codes_only.recall[row] == pytest.approx(share)
+        assert codes_only.lost_to_index[row] == pytest.approx(1 - share)
+        assert vectors_only.recall[row] == pytest.approx(recall)
     sizes = np.sort([np.sum(of <= np.sort(of)[k - 1]) for of in ((vq[:, None] - vd) ** 2).sum(axis=2)])
-    ties = f", with ties {sizes[0]} to {sizes[-1]} items" * int(sizes[-1] > k)
+    ties = f", with ties {sizes[0]} to {sizes[-1]} items, which all count" * int(sizes[-1] > k)
     assert result.neighbours == f"the {k} nearest by Euclidean distance{ties}"
     row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
     assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
+
+
+def test_recall_with_and_without_codes_counts_the_same_ties():
+    """Cosines that are equal as fractions differ in float64; their squares are compared."""
+    rng = np.random.default_rng(0)
+    query, database = rng.integers(1, 4, (20, 3)), rng.integers(1, 4, (200, 3))
+    ids, codes = np.array([rng.permutation(200)[:10] for _ in query]), [rng.integers(0, 2, (n, 8)) for n in (20, 200)]
+    vectors, expected = hp.Nearest(query, database), []
+    for row, items in zip(query, ids, strict=True):
+        cosines = [Fraction(int(row @ item) ** 2, int(row @ row) * int(item @ item)) for item in database]
+        expected.append(sum(cosines[item] >= sorted(cosines)[-10] for item in items) / 10)
+    for searched in (None, tuple(codes)):
+        np.testing.assert_allclose(hp.attribute(ids, searched, vectors, k=10).per_query["results"].recall, expected)
 
 
 def test_by_hand():
@@ -148,11 +168,15 @@ def test_every_seeded_fault_is_found_and_named(exact, space, fault):
         ("euclidean", lambda d: d, "Euclidean distances"),
         ("cosine", lambda d: d, "cosine distances"),
         ("dot", lambda d: -d, "inner products"),
-        ("euclidean", np.square, UNKNOWN),
+        ("euclidean", np.square, "squared Euclidean distances"),
+        ("cosine", lambda d: np.sqrt(2 * d), "Euclidean distances of unit vectors"),
+        ("cosine", lambda d: 2 * d, "squared Euclidean distances of unit vectors"),
+        ("dot", lambda d: 1 + d, "1 - inner products"),
+        ("euclidean", lambda d: d**3, f"{UNKNOWN} ascending with the rank"),
         ("cosine", lambda d: 1 - d, "cosines of the vectors"),
-        ("cosine", lambda d: 2 - d, UNKNOWN),
-        ("dot", lambda d: d, UNKNOWN),
-        ("hamming", lambda h: 24 - h, UNKNOWN),
+        ("cosine", lambda d: 2 - d, f"{UNKNOWN} descending with the rank"),
+        ("dot", lambda d: d, "minus inner products"),
+        ("hamming", lambda h: 24 - h, f"{UNKNOWN} descending with the rank"),
     ],
 )
 def test_kinds_of_distances(exact, space, form, expected):
@@ -160,18 +184,48 @@ def test_kinds_of_distances(exact, space, form, expected):
     result = hp.attribute(ids, **inputs, distances=form(distances).astype(np.float32))
     assert result.rows[0].distances == expected
     assert not result.faults
-    told = f"{UNKNOWN}, so not compared" in " ".join(str(result).split())
-    assert told == (expected == UNKNOWN)
+    assert f"distances of results: {expected}" in " ".join(str(result).split())
+    assert not result.warnings
 
 
-@pytest.mark.parametrize(("n_wrong", "kind"), [(14, "Hamming distances"), (15, UNKNOWN)])
+def test_distances_of_no_known_kind_must_be_sorted(exact):
+    ids, distances, inputs, _ = exact("euclidean")
+    distances[7, 3] = distances[7, 2] - 0.1
+    (fault,) = hp.attribute(ids, **inputs, distances=1 - distances**3).faults
+    a, b = 1 - distances[7, 2:4] ** 3
+    assert (fault.kind, fault.query, fault.n_queries) == ("distances not sorted", 7, 1)
+    assert fault.example == f"item {ids[7, 3]} was returned with distance {b:.6g} after {a:.6g}"
+
+
+@pytest.mark.parametrize("given", [None, np.square, np.array])
+def test_results_and_distances_of_another_metric_are_named(exact, given):
+    """Lengths differ, so that exact results by the Euclidean distance are not the nearest by the cosine."""
+    ids, distances, inputs, apart = exact("euclidean")
+    sides = inputs["vectors"].query, inputs["vectors"].database
+    by_cosine = np.argsort(all_distances(*sides, "cosine"), axis=1)[:, :K]
+    recall = np.mean([len({*a} & {*b}) / K for a, b in zip(ids.tolist(), by_cosine.tolist(), strict=True)])
+    vectors = hp.Nearest(*sides, distance="cosine")
+    (warning,) = hp.attribute(ids, vectors=vectors, distances=given and given(distances)).warnings
+    said = f"results: the recall of 30 queries is {recall:.4f} by cosine, but 1.0000 by euclidean."
+    assert warning == f'{said} Did you mean --distance euclidean (in Python, distance="euclidean")?'
+    ids[:20] = np.argsort(-apart, axis=1)[:20, :K]  # that 10 queries are exact proves nothing without the distances
+    distances = given and given(np.take_along_axis(apart, ids, axis=1))
+    assert len(hp.attribute(ids, vectors=vectors, distances=distances).warnings) == (given is not None)
+    unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+    apart = all_distances(*unit, "euclidean")
+    ids = np.argsort(apart, axis=1)[:, :K]
+    given = np.take_along_axis(apart, ids, axis=1)
+    assert not hp.attribute(ids, vectors=hp.Nearest(*unit), distances=given, exact=True).warnings
+
+
+@pytest.mark.parametrize(("n_wrong", "kind"), [(14, "Hamming distances"), (15, f"{UNKNOWN} ascending with the rank")])
 def test_a_kind_that_half_of_the_queries_contradict_is_not_named(exact, n_wrong, kind):
     """One of the five distances of a query is enough to contradict."""
     ids, distances, inputs, _ = exact("hamming")
     distances[:n_wrong, -1] += 1
     result = hp.attribute(ids, **inputs, distances=distances)
     assert result.rows[0].distances == kind
-    expected = {} if kind == UNKNOWN else {"impossible distances": n_wrong}
+    expected = {"impossible distances": n_wrong} if n_wrong == 14 else {}
     assert {fault.kind: fault.n_queries for fault in result.faults} == expected
 
 
@@ -234,7 +288,10 @@ def test_items_that_count_from_one_are_refused_by_their_distances(exact, space):
     said = (
         r"results: .*% of the items .*% of those with numbers one below\. They may count from 1: subtract 1 from each"
     )
-    refuses(said, hp.attribute, np.where(ids == 199, -1, ids + 1), **inputs)
+    ids = np.where(ids == 199, -1, ids + 1)
+    refuses(said, hp.attribute, ids, **inputs)
+    ids[:, 1:] = -1  # the engine finds one item in five
+    refuses(said, hp.attribute, ids, **inputs)
 
 
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)
@@ -252,7 +309,7 @@ def test_command(exact, here, capsys):
         np.save(f"{name}.npy", array)
     command = ["recall", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
-    first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items\ndistances of ids: Hamming "
+    first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items, which all count\n"
     assert capsys.readouterr().out.startswith(first)
     content = json.loads((here / "out.json").read_text())["attribution"]
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])

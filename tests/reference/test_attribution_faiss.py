@@ -55,7 +55,7 @@ def test_more_effort_loses_less_recall(kind):
     else:
         results = searches(faiss.IndexHNSWFlat(D, 8), VECTORS, "efSearch", (10, 40, 160))
         found = attribute(results, root=np.sqrt)
-        assert {row.distances for row in attribute(results).rows} == {"of no known kind"}
+        assert {row.distances for row in attribute(results).rows} == {"squared Euclidean distances"}
         assert not found.faults
     lost, exact = ([getattr(row, name) for row in found.rows] for name in ("lost_to_index", "exact"))
     assert lost == sorted(lost, reverse=True)
@@ -67,6 +67,7 @@ def test_more_effort_loses_less_recall(kind):
     ("kind", "distance", "root", "name"),
     [
         ("IndexFlatL2", "euclidean", np.sqrt, "Euclidean distances"),
+        ("IndexFlatL2", "euclidean", lambda squares: squares, "squared Euclidean distances"),
         ("IndexFlatIP", "dot", lambda products: products, "inner products"),
     ],
 )

@@ -30,6 +30,7 @@ from protocol.provenance.storage import file_sha256
 PACKAGE_DATA = "*.csv"
 EXACT, NEAR, SIMILAR, DIFFERENT = range(4)
 """The judgements: an exact copy, a near-duplicate, and a very similar or different item, which is no duplicate."""
+VALUES = "0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different)"
 _CIFAIR = ("testid", "trainid", "judgment")
 _PAIR = ("query", "database")
 _TEST = 50_000
@@ -174,7 +175,7 @@ def _table(name: str) -> Path:
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
-    hint = " `protocol find-duplicates --sheet` writes a page for judging pairs, which saves this table."
+    hint = f" `protocol find-duplicates --sheet` writes it for images; or add a column judgement: {VALUES}."
     _, rows = read_table(path, "judged pairs", columns, hint=hint)
     judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
     judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
@@ -187,8 +188,7 @@ def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.i
 def _judgement(text: str, path: Path, line: int) -> int:
     """Return a judgement as a number, `DIFFERENT` if there is none."""
     if text not in ("0", "1", "2", "3", ""):
-        expected = "the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different)"
-        raise ProtocolError(f"{path}, line {line}: expected {expected}, got {text[:80]!r}.")
+        raise ProtocolError(f"{path}, line {line}: expected the judgement {VALUES}, got {text[:80]!r}.")
     return int(text or DIFFERENT)
 
 
