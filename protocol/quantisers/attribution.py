@@ -479,8 +479,8 @@ def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, 
     """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
     before = space.distances(ids[:_SAMPLE] - 1)
     share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
-    is_counted = (ids == 0).any() or np.isfinite(before).sum() < _FEWEST
-    if not is_counted and instead > max(0.1, 5 * share):
+    may_count_from_1 = (ids != 0).all() and np.isfinite(before).sum() >= _FEWEST
+    if may_count_from_1 and instead > max(0.1, 5 * share):
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
 
