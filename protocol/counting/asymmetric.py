@@ -19,6 +19,7 @@ from protocol.checks import ProtocolError, integer
 from protocol.counting._plain import InOrder, in_order_of
 from protocol.counting.counts import Floats, HammingCounts, Integers, Packed
 from protocol.counting.leave_one_out import check_same_number
+from protocol.inputs.validation import check_finite
 from protocol.parallel import Step, unreported
 from protocol.truth.relevance import Relevance, check_relevance
 
@@ -153,14 +154,6 @@ def counts_by_keys(
             rows = list(pool.map(groups, itertools.count(start), keys_of(slice(start, start + block_size))))
             yield _padded(rows, relevance.levels, bucket_sizes, index_order)
             progress(len(rows))
-
-
-def check_finite(array: NDArray, name: str) -> None:
-    """Raise ProtocolError if some number of a matrix is NaN or infinite."""
-    is_finite = np.isfinite(array).all(axis=1)
-    if not is_finite.all():
-        problem = f"expected finite numbers, got NaN or infinity, first in row {np.flatnonzero(~is_finite)[0]}"
-        raise ProtocolError(f"{name}: {problem}.")
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> Floats:

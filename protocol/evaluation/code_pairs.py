@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.counting.asymmetric import check_finite
 from protocol.inputs import text
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, path_and_key, read_stored
 from protocol.inputs.columns import BITS, HEX, IN_COLUMNS, MARK, NOT_DECIMAL, read_columns
 from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT, below_header
-from protocol.inputs.validation import is_integer
+from protocol.inputs.validation import check_finite, is_integer
 from protocol.provenance.storage import array_digest
 from protocol.scores.metadata import RANKINGS
 from protocol.truth import DISTANCES

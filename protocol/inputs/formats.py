@@ -139,14 +139,14 @@ def _split(path: Path, lines: Sequence[str], mark: str | None, n_ids: int = -1) 
         return
     mark = mark or ("\t" if "\t" in lines[-1] else " ")
     for line in lines:
-        shown = repr(line[:60].strip())
         try:
             row = next(csv.reader([line.rstrip()], delimiter=mark, skipinitialspace=True, strict=True))
         except csv.Error as error:
-            raise ProtocolError(f"{path}: the quotes of the line {shown} do not match ({error}).") from error
+            problem = f"the quotes of the line {line[:60].strip()!r} do not match ({error})"
+            raise ProtocolError(f"{path}: {problem}.") from error
         if n_ids >= 0 and any(mark in field for field in row[n_ids:]):
             hint = f"a number in quotes contains {mark!r}. Write a point for a decimal comma"
-            raise ProtocolError(f"{path}: in the line {shown}, {hint}.")
+            raise ProtocolError(f"{path}: in the line {line[:60].strip()!r}, {hint}.")
         yield row if n_ids < 0 else [*row[:n_ids], *filter(None, [mark.join(row[n_ids:])])]
 
 

@@ -83,6 +83,14 @@ def non_empty(array: NDArray, name: str, columns: str = "d") -> NDArray:
     return array
 
 
+def check_finite(array: NDArray, name: str) -> None:
+    """Raise ProtocolError if some number of a matrix is NaN or infinite; the message gives the first bad row."""
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if bad.size:
+        in_rows = f"in {bad.size:,} of {len(array):,} rows, first in row {bad[0]:,}"
+        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity {in_rows}.")
+
+
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
     """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1, without a copy if it already is one.
 
@@ -92,13 +100,8 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
         If `X` is not numeric, not two-dimensional, empty or not finite (the message gives the first bad row), or
         does not have `n_features` columns.
     """
-    array = non_empty(numbers(np.asarray(X), name), name)
-    array = array.astype(np.float32, copy=False)
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        bad = np.flatnonzero(~finite)
-        in_rows = f"in {bad.size:,} of {len(array):,} rows, first in row {bad[0]:,}"
-        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity {in_rows}.")
+    array = non_empty(numbers(np.asarray(X), name), name).astype(np.float32, copy=False)
+    check_finite(array, name)
     if n_features is not None and array.shape[1] != n_features:
         raise ProtocolError(f"{name}: {array.shape[1]:,} features, but fit had {n_features:,}.")
     return array
