@@ -18,7 +18,7 @@ STEP = 16
 """The number of bits that `_add_bits` adds up at once."""
 
 _PLANE_WORDS = 128
-"""The number of words of a bit plane in a tile of `count_planes`, whose planes should fit in the L2 cache."""
+"""The most words of a bit plane in a tile of `count_planes`, whose planes should fit in the L2 cache."""
 
 _TILE = 1024
 """The number of items that `count_words` compares with all queries before it proceeds to the next ones."""
@@ -68,7 +68,7 @@ def _add_bits(planes: Any, rows: Any, digits: Any, carry: Any) -> None:
     p8, p9, p10, p11 = planes[rows[8]], planes[rows[9]], planes[rows[10]], planes[rows[11]]
     p12, p13, p14, p15 = planes[rows[12]], planes[rows[13]], planes[rows[14]], planes[rows[15]]
     ones, twos, fours, eights = digits[0], digits[1], digits[2], digits[3]
-    for w in range(_PLANE_WORDS):
+    for w in range(len(ones)):
         one, two_a = _added(ones[w], p0[w], p1[w])
         one, two_b = _added(one, p2[w], p3[w])
         two, four_a = _added(twos[w], two_a, two_b)
@@ -90,7 +90,7 @@ def _add_bits(planes: Any, rows: Any, digits: Any, carry: Any) -> None:
 @_inner
 def _carry_on(digit: Any, carry: Any) -> None:
     """Add a carried bit to a digit, and replace it by what is carried to the next digit."""
-    for w in range(_PLANE_WORDS):
+    for w in range(len(digit)):
         bit = carry[w]
         carry[w] = bit & digit[w]
         digit[w] ^= bit
@@ -102,10 +102,10 @@ def _select(digits: Any, octave: int, selected: Any) -> bool:
     selected[:] = ~_uint(0)
     for number in range(3, len(digits)):
         digit, complement = digits[number], _uint((octave >> (number - 3)) & 1) - _uint(1)
-        for w in range(_PLANE_WORDS):
+        for w in range(len(selected)):
             selected[w] &= digit[w] ^ complement
     shared = _uint(0)
-    for w in range(_PLANE_WORDS):
+    for w in range(len(selected)):
         shared |= selected[w]
     return shared != 0
 
@@ -164,12 +164,14 @@ def count_planes(words: Any, order: Any, n_bits: int, rows: Any, spans: Any, cou
         Must be zero on entry. On return, the numbers of all items and of those in the span at distances
         8 * octave, ..., 8 * octave + 7.
     """
-    n_tile = 64 * _PLANE_WORDS
-    planes = np.zeros((2 * n_bits + 1, _PLANE_WORDS), dtype=np.uint64)
+    n_tiles = len(words) // (64 * _PLANE_WORDS) + 1
+    n_words = 4 * (len(words) // (4 * 64 * n_tiles) + 1)  # all tiles have the same size, in whole vectors
+    n_tile = 64 * n_words
+    planes = np.zeros((2 * n_bits + 1, n_words), dtype=np.uint64)
     n_digits = 4
     while n_bits >> n_digits:
         n_digits += 1
-    digits = np.empty((n_digits, _PLANE_WORDS), dtype=np.uint64)
+    digits = np.empty((n_digits, n_words), dtype=np.uint64)
     carry, selected = np.empty_like(digits[0]), np.empty_like(digits[0])
     for start in range(0, len(words), n_tile):
         items = order[start : start + n_tile]
