@@ -165,7 +165,8 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
     if header and not header[0].strip() and rows[0][0] == "0" and text.is_running([row[0] for row in rows]):
-        rows, header = [row[1:] for row in rows], header[1:]  # without the index of pandas
+        text.INPUTS.info("%s: without the first column, which counts the rows", path)  # the index of pandas
+        rows, header = [row[1:] for row in rows], header[1:]
     rows = [[item] for item in items] or rows
     return Table(name, rows, header, by_blanks=bool(items), form=key or form, numbers=numbers)
 
