@@ -44,59 +44,77 @@ def read_columns(path: Path, column: str | None = None) -> Columns:
     ProtocolError
         If the file can't be read, or several columns may be the codes.
     """
+    columns, names = _columns_and_names(path)
+    shown = [repr(name) if name else "the first column" for name in names]
+    shown = shown or [f"column {number}" for number, _ in enumerate(columns, 1)]
+    candidates = [[names.index(column)]] if column in names else _candidates(columns, names)
+    if len(candidates) > 1:
+        (first, *_), (second, *_) = candidates[:2]
+        is_table = names and path.suffix.lower() in (".csv", ".tsv")
+        spelling = f"Write {path}:{names[first]} or {path}:{names[second]}" if is_table else "Keep one of them"
+        raise ProtocolError(f"{path}: {shown[first]} and {shown[second]} may both be the codes. {spelling}.")
+    of_codes = candidates[0] if candidates else []
+    ids = _id_columns(columns, names, of_codes)[:1]
+    others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
+    said = f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"
+    said += "".join(f"; ids in {shown[at]}" for at in ids) + f"; not read: {', '.join(others)[:60]}" * bool(others)
+    fields = zip(*(columns[at] for at in of_codes), strict=True)
+    codes = ["".join(of_item).replace("-1", "0").replace("+", "") for of_item in fields]
+    return Columns(codes, [cell for at in ids for cell in columns[at]], said, others if codes else {})
+
+
+def _columns_and_names(path: Path) -> tuple[list[list[str]], list[str]]:
+    """Return the fields of each column, and the names in the header; none if rows differ in length.
+
+    The first row is also a header if only the rows below it have codes.
+    """
     table = read_table(path, str(path))
     rows, names = table.words, [name.strip() for name in table.header]
     if len({*map(len, [names, *rows] if names else rows)}) > 1:
-        return Columns()
+        return [], []
     columns = [[field.strip() for field in column] for column in zip(*rows, strict=True)]
-    candidates = _code_columns(columns, names)
-    if not names and not candidates:
-        below = [cells[1:] for cells in columns]
-        if candidates := _code_columns(below, rows[0]):
-            names, columns = rows[0], below
-    candidates = [[names.index(column)]] if column in names else candidates
-    numbered = [f"column {at}" for at in range(1, len(columns) + 1)]
-    shown = [repr(name) if name else "the first column" for name in names] or numbered
-    if len(candidates) > 1:
-        (first, *_), (second, *_) = candidates[:2]
-        spelling = "Keep one of them"
-        if names and path.suffix.lower() in (".csv", ".tsv"):
-            spelling = f"Write {path}:{names[first]} or {path}:{names[second]}"
-        raise ProtocolError(f"{path}: {shown[first]} and {shown[second]} may both be the codes. {spelling}.")
-    of_codes = [at for candidate in candidates for at in candidate]
-    ids = _id_columns(columns, names, of_codes)[:1]
-    others = {shown[at]: columns[at] for at in range(len(columns)) if at not in (*of_codes, *ids)}
-    said = [f"codes in {shown[of_codes[0]] if len(of_codes) == 1 else f'{len(of_codes)} columns'}"]
-    said += [f"ids in {shown[at]}" for at in ids] + [f"not read: {', '.join(others)[:60]}"] * bool(others)
-    fields = zip(*(columns[at] for at in of_codes), strict=True)
-    codes = ["".join(of_item).replace("-1", "0").replace("+", "") for of_item in fields]
-    return Columns(codes, [cell for at in ids for cell in columns[at]], "; ".join(said), others if codes else {})
+    below = [cells[1:] for cells in columns]
+    if not names and not _candidates(columns, names) and _candidates(below, rows[0]):
+        return below, rows[0]
+    return columns, names
 
 
-def _code_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
-    """Return which columns may be codes: of 0 and 1, else hexadecimal; with decimal numbers only if no other is.
+def _candidates(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
+    """Return which columns may be the codes: each column of strings, or those of single bits together."""
+    strings, ids, single = _string_columns(columns, names), *_single_bits(columns, names)
+    if single:  # a column of ids may be the codes only if no name says otherwise
+        strings = strings if not names or names[ids[0]].lower() in _NAMES else []
+    return [[at] for at in strings] + [single] * bool(single)
 
-    Single bits are one candidate together, if the only other column has ids: all different, words or whole numbers. The
-    columns that the header calls labels do not count, unless no other is left.
-    """
-    of_bits, of_hex, labels = list[int](), list[int](), _label_columns(names)
+
+def _string_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:
+    """Return the columns of 0 and 1, else those of hexadecimal digits; decimal numbers only if no other is left."""
+    of_bits, of_hex = list[int](), list[int]()
     for at, (name, cells) in enumerate(zip(names or [""] * len(columns), columns, strict=True)):
-        if text.is_id_name(name) or at in labels:
+        if text.is_id_name(name) or name.lower() in text.LABEL_COLUMNS:
             continue
         n_proofs = len(cells) if name.lower() in _NAMES else sum(1 for cell in cells if IN_COLUMNS.search(cell))
         if n_proofs and all(map(BITS.fullmatch, cells)):
             of_bits.append(at)
         elif n_proofs > (len(cells) > 1) and len({*map(len, cells)}) == 1 and all(map(HEX.fullmatch, cells)):
             of_hex.append(at)  # two proofs, because the first may be a header, b0
-    found = of_bits or [at for at in of_hex if not all(map(str.isdecimal, columns[at]))] or of_hex
+    return of_bits or [at for at in of_hex if not all(map(str.isdecimal, columns[at]))] or of_hex
+
+
+def _single_bits(columns: Sequence[Sequence[str]], names: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the column of ids and those of single bits, if all others are labels; else none.
+
+    Ids are all different, words or whole numbers. The columns that the header calls labels are neither, unless no other
+    is left.
+    """
+    labels = _label_columns(names)
     for bits in _SINGLE:
         others = [at for at, cells in enumerate(columns) if at in labels or not {*cells} <= bits]
         ids, single = [at for at in others if at not in labels] or others, sorted({*range(len(columns))} - {*others})
         shown = [names[at] for at in (*ids, *single)] if names else []
         if len(ids) == 1 and text.are_ids(columns[ids[0]]) and _are_bits(shown, 1 + len(single)):
-            may_be_code = not names or names[ids[0]].lower() in _NAMES
-            return [[at] for at in found if may_be_code] + [single]
-    return [[at] for at in found]
+            return ids, single
+    return [], []
 
 
 def _label_columns(names: Sequence[str]) -> list[int]:
