@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.auditing.known_pairs import JUDGEMENTS
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
 from protocol.checks import ProtocolError, counted, integer, need, number, suggesting
 from protocol.evaluation.printed import Shown
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     _Candidates = tuple[pd.DataFrame, tuple[str, ...]]
 
 PACKAGE_DATA = "sheet.html.j2"
-JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
-"""Names of the judgements 0 to 3, as in the lists of ciFAIR."""
 CANDIDATES = 10
 """Number of images that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
@@ -101,7 +100,7 @@ class Proposals(Shown):
     def parts(self) -> list[str | Table]:
         """Return the inputs, the method and the first proposals."""
         n_pairs = counted(len(self.pairs), "pair")
-        totals = f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries"
+        totals = f"{counted(len(self), 'proposal')}, {n_pairs} including up to {FURTHER} more of each query"
         further, rows = self.pairs["rank"].value_counts() - 1, []
         for record in [record for record in self.records() if record["choice"] == 1][:_SHOWN]:
             partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]

@@ -32,9 +32,9 @@ def _attribute(arguments: argparse.Namespace) -> int:
     from protocol.quantisers import attribute
 
     results, distances = arguments.results, arguments.distances or []
-    k, *more = arguments.neighbours or [None]
-    if more:
-        raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}. Run it once for each.")
+    numbers, n_faults = arguments.neighbours or [None], 0
+    if arguments.json and len(numbers) > 1:
+        raise ProtocolError("--json: with --results, a file has one K of --neighbours. Run it once for each.")
     if len(distances) not in (0, len(results)):
         raise ProtocolError(f"--distances: {counted(len(distances), 'file')} for {len(results)} of --results.")
     ids = tuple(given(arguments, "query_ids", "database_ids").values())
@@ -42,18 +42,22 @@ def _attribute(arguments: argparse.Namespace) -> int:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
     names = [Path(file).stem for file in results]
     names = names if len({*names}) == len(names) else results
-    attribution = attribute(
-        dict(zip(names, results, strict=True)),
-        codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
-        nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
-        distances=dict(zip(names, distances, strict=False)),
-        ids=ids or None,
-        k=k,
-        progress=report,
-        **passed(arguments, "exact", "threads"),
-    )
-    finish(attribution, arguments.json)
-    return int(bool(attribution.faults))
+    for k in numbers:
+        attribution = attribute(
+            dict(zip(names, results, strict=True)),
+            codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
+            nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
+            distances=dict(zip(names, distances, strict=False)),
+            ids=ids or None,
+            k=k,
+            progress=report,
+            **passed(arguments, "exact", "threads"),
+        )
+        if k != numbers[0]:
+            show("")
+        finish(attribution, arguments.json)
+        n_faults += len(attribution.faults)
+    return int(n_faults > 0)
 
 
 def _binarise(arguments: argparse.Namespace) -> int:

@@ -107,7 +107,8 @@ def read_run(values: Any) -> dict[str, dict[str, float]]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, a score is not a number, or a query has an item twice.
+        If the file can't be read, a score or rank is not a number, scores ascend with the rank, or a query has an item
+        twice.
     """
     return _numbers(values, "run", "query Q0 item rank score tag", _score)
 
@@ -134,6 +135,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
         except (AttributeError, TypeError, ValueError) as error:
             raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
     path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
+    last, steps = dict[str, tuple[float, Number]](), set[int]()
     lines = text.lines(path, f"{role} in a format of TREC")
     first = int(number is _level and list(map(str.split, lines[:1])) == [_BEIR_HEADER])
     form = "query item level" if first else form
@@ -141,13 +143,20 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
     for at, line in enumerate(lines[first:], start=first + 1):
         try:
             fields = dict(zip(names, line.split(), strict=True))
-            value = number(fields.get("score", fields.get("level")))
+            rank, value = float(fields.get("rank", 0)), number(fields.get("score", fields.get("level")))
         except ValueError:
             raise ProtocolError(f"{path}, line {at}: {line.strip()[:60]!r} is not `{form}`.") from None
         query, item = text.without_dot(fields["query"]), text.without_dot(fields["item"])
         if item in numbers[query]:
             raise ProtocolError(f"{path}, line {at}: item {item!r} occurs twice for query {query!r}.")
         numbers[query][item] = value
+        before, of_before = last.get(query, (rank, value))
+        if rank > before:
+            steps.add((value > of_before) - (value < of_before))
+        last[query] = rank, value
+    if 1 in steps and -1 not in steps:
+        hint = "If they are distances, write minus these, because the largest score is that of the first item"
+        raise ProtocolError(f"{path}: scores ascend with the rank. {hint}.")
     return dict(numbers)
 
 
@@ -206,8 +215,12 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     """
     if is_file(values) and Path(values).suffix.lower() in TEXT:
         rows = [_MARKS.split(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
-        is_header = not any(map(text.is_number, rows[0])) and all(map(text.is_number, chain(*rows[1:])))
+        known = set[str]().union(*ids)
+        is_header = not (rows[0][0] and any(text.is_number(word) or word in known for word in rows[0]))
+        is_header &= all(text.is_number(word) or word in known for word in chain(*rows[1:]))
         rows = rows[int(is_header and len(rows) > 1) :]
+        if ids and sorted(row[0] for row in rows) == sorted(ids[0]) and not ids[0].keys() & ids[1].keys():
+            rows = [row[1:] for row in sorted(rows, key=lambda row: ids[0][row[0]])]  # the first column has the queries
     else:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
         if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
@@ -218,7 +231,9 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     if lacking := words - given.keys():
         if are_numbers:
             return None
-        raise ProtocolError(f"{name}: {min(lacking)[:60]!r} is neither a row number nor in a list of ids. {_AS_RUN}")
+        raise ProtocolError(
+            f"{name}: {min(lacking, key=text.is_number)[:60]!r} is neither a row number nor in a list of ids. {_AS_RUN}"
+        )
     if are_numbers and any(given[word] != int(word) for word in words):
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")

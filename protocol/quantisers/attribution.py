@@ -432,7 +432,7 @@ def _measured(
     once, measures = np.where(is_first, ids, -1), [(one, one.distances(ids, threads)) for one in spaces]
     is_item = ~np.isnan(measures[0][1])
     lost = _values(name, [(one, np.where(is_first, far, np.nan)) for one, far in measures], ideal)
-    _check_first_number(name, ids, lost.exact, space, ideal)
+    _check_numbers(name, ids, lost.exact, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
@@ -475,14 +475,19 @@ def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[
                 yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {shares}. {hint}"
 
 
-def _check_first_number(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
-    """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often."""
-    before = space.distances(ids[:_SAMPLE] - 1)
-    share, instead = exact[:_SAMPLE].mean(), (before <= (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]).mean()
-    may_count_from_1 = (ids != 0).all() and np.isfinite(before).sum() >= _FEWEST
-    if may_count_from_1 and instead > max(0.1, 5 * share):
+def _check_numbers(name: str, ids: Integers, exact: Floats, space: _Space, ideal: _Exact) -> None:
+    """Raise ProtocolError if the items before those found, for the first queries, are nearest far more often.
+
+    Or if the first column counts the rows, but most of its items are not among the nearest.
+    """
+    kth = (ideal.kth + space.tolerance(ideal.kth))[:_SAMPLE]
+    before, first = (space.distances(numbers[:_SAMPLE]) for numbers in (ids - 1, ids[:, :1]))
+    share, instead = exact[:_SAMPLE].mean(), (before <= kth).mean()
+    if np.isfinite(before).sum() >= _FEWEST and instead > max(0.1, 5 * share):
         shares = f"{share:.1%} of the items are among the K nearest, but {instead:.1%} of those with numbers one below"
         raise ProtocolError(f"{name}: {shares}. They may count from 1: subtract 1 from each.")
+    if len(ids) >= _FEWEST and (ids[:, 0] == np.arange(len(ids))).all() and (first <= kth).mean() < 0.5:
+        raise ProtocolError(f"{name}: the first column counts the rows, and few of these items are near. Delete it.")
 
 
 def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kind:

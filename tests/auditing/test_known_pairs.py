@@ -100,7 +100,7 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert findings(parts) == findings(parts, name="digits") == findings(parts, name="cifar100") == []
 
 
-OF_JUDGEMENTS = {EXACT: ["warning", "error"], NEAR: ["warning"] * 2, SIMILAR: []}
+OF_JUDGEMENTS = {EXACT: ["warning", "error"], NEAR: ["warning"] * 2, SIMILAR: [], "exact copy": ["warning", "error"]}
 
 
 @pytest.mark.parametrize(("judgement", "severities"), OF_JUDGEMENTS.items())

@@ -248,8 +248,11 @@ def test_files(exact, tmp_path):
         (tmp_path / file).write_text("".join(lines[::-1]))
     (tmp_path / "e.txt").write_text("".join(" ".join(names[1][item] for item in row) + "\n" for row in ids))
     np.save(tmp_path / "f.npy", np.array(names[1])[ids])
+    rows = [",".join([names[0][query], *(names[1][item] for item in ids[query])]) for query in reversed(range(30))]
+    (tmp_path / "g.csv").write_text("\n".join(["query,n1,n2,n3,n4,n5", *rows]))
+    (tmp_path / "h.csv").write_text("\n".join(rows))
     expected = hp.attribute(ids, **inputs)
-    with_ids = {file: {"ids": names} for file in ("a.npy", "d.run", "e.txt", "f.npy")}
+    with_ids = {file: {"ids": names} for file in ("a.npy", "d.run", "e.txt", "f.npy", "g.csv", "h.csv")}
     for file, options in ({"a.npy": {}, "c.run": {}} | with_ids).items():
         result = hp.attribute(tmp_path / file, **inputs, **options)
         np.testing.assert_array_equal(result.per_query[file[0]].exact, expected.per_query["results"].exact)
@@ -261,6 +264,7 @@ CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
 IDS, ROWS = np.zeros((30, 5), int), "expected row numbers from 0 to"
 REFUSED = [
     ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
+    ("0 Q0 7 1 2.0 x\n0 Q0 8 2 3.5 x\n", {}, "x.run: scores ascend with the rank. If they are distances, write minus"),
     ("30 Q0 7 1 2.0 x\n", {}, rf"x.run: queries: {ROWS} 29, got 30 to 30\. Since 0 is missing, they may count"),
     (IDS, {"codes": None}, "codes and vectors are missing"),
     ({}, {}, "results are missing"),
@@ -291,7 +295,9 @@ def test_items_that_count_from_one_are_refused_by_their_distances(exact, space):
     ids = np.where(ids == 199, -1, ids + 1)
     refuses(said, hp.attribute, ids, **inputs)
     ids[:, 1:] = -1  # the engine finds one item in five
-    refuses(said, hp.attribute, ids, **inputs)
+    refuses(said, hp.attribute, np.where(ids == -1, 0, ids), **inputs)  # of -1, 1 was added as well
+    ids[:, 0] = np.arange(30)
+    refuses("results: the first column counts the rows, and few of these items are near", hp.attribute, ids, **inputs)
 
 
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)
@@ -315,5 +321,7 @@ def test_command(exact, here, capsys):
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)
-    assert main([*command, "--exact"]) == 1
-    assert "ids: nearer items left out (1 query, first query 7: item" in capsys.readouterr().out
+    assert main([*command, "--exact", "--neighbours", "5", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "ids: nearer items left out (1 query, first query 7: item" in printed
+    assert printed.index("recall@5") < printed.index("\n\n30 queries") < printed.index("recall@1")

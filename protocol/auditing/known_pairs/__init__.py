@@ -30,7 +30,9 @@ from protocol.provenance.storage import file_sha256
 PACKAGE_DATA = "*.csv"
 EXACT, NEAR, SIMILAR, DIFFERENT = range(4)
 """The judgements: an exact copy, a near-duplicate, and a very similar or different item, which is no duplicate."""
-VALUES = "0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different)"
+JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
+"""Their names; as numbers, they are those in the lists of ciFAIR."""
+VALUES = ", ".join(f"{number} ({name})" for number, name in enumerate(JUDGEMENTS))
 _CIFAIR = ("testid", "trainid", "judgment")
 _PAIR = ("query", "database")
 _TEST = 50_000
@@ -38,6 +40,7 @@ _TEST = 50_000
 _SIZE = 60_000
 _LARGEST = 2**62
 _NOT_JUDGED = "only pairs of an official test and an official training image were judged"
+_Rows = Sequence[tuple[int, dict[str, str]]]
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 
 
@@ -113,7 +116,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     values : str, Path or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
         or row numbers), and possibly others, which are ignored. A judgement is 0 (exact copy), 1 (near-duplicate) or
-        2 (very similar). Rows with judgement 3 (different) or none are skipped.
+        2 (very similar), or its name. Rows with judgement 3 (different) or none are skipped.
     dataset : Dataset
     n_listed : int, default=0
         The largest row number in the lists plus one, to check that they fit the dataset.
@@ -121,8 +124,9 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     Raises
     ------
     ProtocolError
-        If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset;
-        or if a name in `SHIPPED` does not match the name, ids or size of the dataset.
+        If the file can't be read or has other columns, a line is not a judged pair, a pair is judged in two ways, all
+        judgements are 0 or 1, which may mean no, next to no score, or no pair belongs to the dataset; or if a name in
+        `SHIPPED` does not match the name, ids or size of the dataset.
     """
     if values is None:
         if dataset.name not in SHIPPED:
@@ -177,19 +181,27 @@ def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.i
     """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
     hint = f" `protocol find-duplicates --sheet` writes it for images; or add a column judgement: {VALUES}."
     _, rows = read_table(path, "judged pairs", columns, hint=hint)
-    judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
-    judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
+    judged = [(judgement, row) for judgement, row in _judgements(rows, path, *columns) if judgement <= SIMILAR]
     if not judged:
         raise ProtocolError(f"{path}: no judged pairs.")
     items = [row[column] for _, row in judged for column in columns[:2]]
     return items, np.array([judgement for judgement, _ in judged], dtype=np.int64)
 
 
-def _judgement(text: str, path: Path, line: int) -> int:
-    """Return a judgement as a number, `DIFFERENT` if there is none."""
-    if text not in ("0", "1", "2", "3", ""):
-        raise ProtocolError(f"{path}, line {line}: expected the judgement {VALUES}, got {text[:80]!r}.")
-    return int(text or DIFFERENT)
+def _judgements(rows: _Rows, path: Path, query: str, database: str, column: str) -> list[tuple[int, dict[str, str]]]:
+    """Return each row after its judgement as a number, `DIFFERENT` if there is none."""
+    values = {"": DIFFERENT, **{form: n for n, name in enumerate(JUDGEMENTS) for form in (str(n), name)}}
+    of_pair, judged = dict[frozenset[str], int](), list[tuple[int, dict[str, str]]]()
+    for line, row in rows:
+        if (judgement := values.get(row[column].lower())) is None:
+            raise ProtocolError(f"{path}, line {line}: expected the judgement {VALUES}, got {row[column][:80]!r}.")
+        if of_pair.setdefault(frozenset([row[query], row[database]]), judgement) != judgement:
+            raise ProtocolError(f"{path}, line {line}: the pair has another judgement above. Keep one of them.")
+        judged.append((judgement, row))
+    if {row[column] for _, row in rows} == {"0", "1"} and not {"distance", "score"} & rows[0][1].keys():
+        unclear = f"{path}: all judgements are 0 or 1, and 0 may mean {JUDGEMENTS[EXACT]} or no"
+        raise ProtocolError(f"{unclear}. Write one of the words {', '.join(JUDGEMENTS)} in place of each number.")
+    return judged
 
 
 # Queries to exclude
@@ -251,5 +263,7 @@ def read_excluded(path: str | Path) -> Excluded:
     """
     path = Path(path)
     columns, rows = read_table(path, "pairs or items", _PAIR, ("id",))
-    judged = [row for n, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, n) <= NEAR]
+    judged = [row for _, row in rows]
+    if "judgement" in rows[0][1] and columns is _PAIR:
+        judged = [row for judgement, row in _judgements(rows, path, *_PAIR, "judgement") if judgement <= NEAR]
     return Excluded(path, [row[column] for row in judged for column in columns], columns is _PAIR)
