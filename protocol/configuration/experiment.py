@@ -37,7 +37,7 @@ class PrecomputedCodes:
     feature: str
     splits: list[str]
     n_bits: list[int]
-    bit_order: str
+    bit_order: str | None = None
     binarize: str | None = None
 
     @property

@@ -46,11 +46,11 @@ class Codes:
         ``F.csv:COLUMN`` is a column of strings.
     n_bits : int, optional
         The code length; the number of columns if None.
-    bit_order : {"little", "big", "big-128"}, default="little"
-        The bit order of packed codes. ``little``: the first bit of a byte has weight 1 (MATLAB toolkits,
-        ``np.packbits(bitorder="little")``). ``big``: it has weight 128 (``np.packbits``, the precision ``ubinary`` of
-        sentence-transformers). ``big-128``: like ``big``, with 128 subtracted from each byte (the signed precision
-        ``binary`` of sentence-transformers).
+    bit_order : {"little", "big", "big-128"}, optional
+        The bit order of packed codes; ``little`` if None, which is refused if only one side is packed. ``little``: the
+        first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``). ``big``: it has weight
+        128 (``np.packbits``, the precision ``ubinary`` of sentence-transformers). ``big-128``: like ``big``, with 128
+        subtracted from each byte (the signed precision ``binary`` of sentence-transformers).
     binarize : {"sign", "median"}, optional
         How real values become bits. ``sign``: values above 0 become 1, all others 0. ``median``: values above the
         median of their column over the database become 1, all others 0, for queries and database alike.
@@ -63,11 +63,12 @@ class Codes:
 
     values: Any
     n_bits: int | None = None
-    bit_order: str = "little"
+    bit_order: str | None = None
     binarize: str | None = None
 
     def __post_init__(self) -> None:
-        checks.one_of(self.bit_order, BIT_ORDERS, "bit_order")
+        if self.bit_order is not None:
+            checks.one_of(self.bit_order, BIT_ORDERS, "bit_order")
         if self.binarize is not None:
             checks.one_of(self.binarize, BINARIZE, "binarize")
         if self.n_bits is not None:
@@ -78,7 +79,7 @@ class Codes:
     @property
     def encoding(self) -> dict[str, Any]:
         """The encoding by parameter."""
-        return {"n_bits": self.n_bits, "bit_order": self.bit_order, "binarize": self.binarize}
+        return {"n_bits": self.n_bits, "bit_order": self.bit_order or BIT_ORDERS[0], "binarize": self.binarize}
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,8 @@ def read_codes(query: Any, database: Any) -> CodePair:
     ------
     ProtocolError
         If codes are missing or anything else, for example real-valued without `binarize`, packed without `n_bits`, of
-        another length, or not a matrix; or if `Outputs` are only 0 and 1, like codes.
+        another length, or not a matrix; if only one side is packed, without `bit_order`; or if `Outputs` are only 0 and
+        1, like codes.
 
     Examples
     --------
@@ -178,8 +180,12 @@ def read_codes(query: Any, database: Any) -> CodePair:
     binarize = sides[1].binarize
     if of_vectors and (binarize or sides[1].n_bits):
         raise ProtocolError(f"binarize and n_bits are of codes, but the ranking {ranking!r} is of real-valued vectors.")
-    outputs, n_bits = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
-    items, database_bits = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
+    outputs, n_bits, has_packed = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
+    items, database_bits, is_packed = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
+    if has_packed != is_packed and sides[is_packed].bit_order is None:
+        name, other = (named(sides[side].values, _ROLES[side]) for side in (is_packed, has_packed))
+        hint = 'Pass hp.Codes(..., bit_order="big") for codes of np.packbits, or bit_order="little"'
+        raise ProtocolError(f"{name}: packed, unlike {other}, so the order of the bits matters. {hint}.")
     if database_bits != n_bits:
         lengths, unit = (n_bits, database_bits), "value" if of_vectors else "bit"
         raise ProtocolError(_of_other_length(sides, (len(outputs), len(items)), lengths, unit))
@@ -214,7 +220,7 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
     """
     is_real = encoding.binarize is not None
     try:
-        array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+        array, n_bits, _ = _read(replace(encoding, values=values), role, is_real=is_real)
     except ProtocolError as error:
         message = checks.as_options(str(error), "hp.Evaluator({}={})")
         raise ProtocolError(message.replace(' or hp.Evaluator(binarize="median")', "")) from error  # needs all items
@@ -248,8 +254,8 @@ def _of_other_length(sides: Sequence[Codes], sizes: tuple[int, int], lengths: tu
     return f"{names[1]}: {checks.counted(lengths[1], unit)}, but the query codes have {lengths[0]}.{hint}"
 
 
-def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
-    """Return real values (n, n_bits), or codes in packed form; and the code length."""
+def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int, bool]:
+    """Return real values (n, n_bits), or codes in packed form; the code length; and whether they were packed."""
     if not is_real:
         return _packed(side, named(side.values, role))
     name = named(side.values, role)
@@ -257,32 +263,32 @@ def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
     check_finite(array, name)
     if side.n_bits not in (None, array.shape[1]):
         raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
-    return array, array.shape[1]
+    return array, array.shape[1], False
 
 
-def _packed(side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
+def _packed(side: Codes, name: str) -> tuple[NDArray[np.uint8], int, bool]:
     array = _numbers(side.values, side.n_bits, name)
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
     is_column = array.shape[1:] == (1,) and (side.n_bits or 0) > 8  # up to 8 bits, bytes or single bits
     if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
         bits = _bits_of_integers(array.ravel(), side.n_bits, name)
-        return codes.pack(bits), bits.shape[1]
+        return codes.pack(bits), bits.shape[1], False
     return _packed_matrix(matrix_from(array, name, "n_bits"), side, name)
 
 
-def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
+def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.uint8], int, bool]:
     n_bits, n_columns = side.n_bits or array.shape[1], array.shape[1]
     n_bytes = -(-n_bits // 8) if side.n_bits else 0
     # Codes of one bit are packed only if some value exceeds 1.
     is_bit = n_bits == 1 and side.bit_order != "big-128" and array.max() <= 1
     if array.dtype.kind in "iu" and n_columns == n_bytes and not is_bit:
-        return _bytes(array, n_bits, name, side.bit_order), n_bits
+        return _bytes(array, n_bits, name, side.bit_order or BIT_ORDERS[0]), n_bits, True
     if n_columns != n_bits or side.bit_order == "big-128":
         got, needed = (checks.counted(n, "column") for n in (n_columns, n_bits))
         needed += f" of bits, or {n_bytes} of packed integers"
         raise ProtocolError(f"{name}: {got} of {array.dtype}, but n_bits={n_bits} needs {needed}.")
-    return codes.pack(_bits(array, name)), n_bits
+    return codes.pack(_bits(array, name)), n_bits, False
 
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:

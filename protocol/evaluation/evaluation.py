@@ -172,7 +172,7 @@ class Evaluator:
         Threads for counting.
     n_bits : int, optional
         The code length of packed codes, as for `Codes`.
-    bit_order : {"little", "big", "big-128"}, default="little"
+    bit_order : {"little", "big", "big-128"}, optional
         The order of the bits in packed codes, as for `Codes`.
     binarize : str, optional
         ``"sign"`` for real-valued outputs of a network. The thresholds ``median`` require the complete database, so
@@ -197,7 +197,7 @@ class Evaluator:
         self,
         *,
         n_bits: int | None = None,
-        bit_order: str = "little",
+        bit_order: str | None = None,
         binarize: str | None = None,
         metrics: Any = None,
         convention: str = "default",

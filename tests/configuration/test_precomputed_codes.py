@@ -41,7 +41,7 @@ def refused(methods, **changes):
 
 def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
     experiment = load({"mine": MINE})
-    complete = {"feature": "gist", "splits": SMALL["splits"], "n_bits": [8, 16], "bit_order": "little"}
+    complete = {"feature": "gist", "splits": SMALL["splits"], "n_bits": [8, 16]}
     assert experiment.config["codes"] == {"mine": MINE | complete}
     assert configuration.load(experiment.config) == experiment
 

@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.evaluation import Codes, Outputs, Relevant, evaluate
 
 
-def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None, ranking="hamming", **options):
+def evaluated(query, database, *, n_bits=None, bit_order=None, binarize=None, ranking="hamming", **options):
     """Return the evaluation; `relevance` may replace the labels."""
     items = Codes(database, n_bits, bit_order, binarize)
     if "relevance" in options:
