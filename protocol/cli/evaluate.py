@@ -54,7 +54,7 @@ def _score_run(arguments: argparse.Namespace) -> None:
     from protocol.evaluation import evaluate_run
 
     for option, value in given(arguments, *(name for name in vars(arguments) if name not in _OF_RUNS)).items():
-        if value not in ("little", "hamming"):  # the defaults
+        if value != "hamming":  # the default
             raise ProtocolError(f"--run replaces codes, so {option} can't be combined with it.")
     if arguments.relevance is None:
         raise ProtocolError("--run needs --relevance FILE.")

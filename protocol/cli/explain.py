@@ -6,12 +6,13 @@ import os
 
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, finish, passed
+from protocol.cli.evaluate import relevance
 from protocol.progress import report
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol explain`."""
-    from protocol.evaluation import Codes, Relevant
+    from protocol.evaluation import Codes
     from protocol.evaluators import explain
 
     sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
         if len(values) != n_scores:
             got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
             raise ProtocolError(f"{got}. Pass one for each score.")
-    others = ("query_labels", "database_labels", "relevance")
+    others = ("query_labels", "database_labels", "relevance", "query_ids", "database_ids")
     inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
     check_outputs({"--json": arguments.json}, inputs)
     coded = functools.partial(Codes, bit_order=arguments.bit_order, binarize=arguments.binarize)
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
     options = passed(arguments, "query_labels", "database_labels", "measure")
-    options["truth"] = None if arguments.relevance is None else Relevant(arguments.relevance)
     threads = arguments.threads if arguments.threads is not None else os.cpu_count() or 1
-    explanation = explain(arguments.score, query, database, threads=threads, progress=report, **options)
+    options |= {"truth": relevance(arguments), "threads": threads, "progress": report}
+    explanation = explain(arguments.score, query, database, **options)
     finish(explanation, arguments.json)

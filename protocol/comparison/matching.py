@@ -144,7 +144,10 @@ def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
     values = [dict.fromkeys(filter(None, every)) for every in of_files]
     if values[0].keys() & values[1].keys():
         values = [dict.fromkeys(filter(None, [one.fields[field]])) for one in both]
-    return f"{field} ({'; '.join(map(abridged, values))})"
+    names = [name.partition(" (")[:2] for one in values for name in one]  # a digest follows those that differ by it
+    is_order = field == "ground_truth" and len({*names}) == 1 and all(names[0])
+    hint = ": other labels, or the same in another order of queries or items" * is_order
+    return f"{field} ({'; '.join(map(abridged, values))}{hint})"
 
 
 def _nothing(kinds: Sequence[Score]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.inputs import formats, text
 from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_key, read_stored
 from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
@@ -174,8 +174,9 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
 def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
     if name not in header:
         raise ProtocolError(f"{path}: no column {name!r}. Its columns are {', '.join(header)[:200]}.")
-    if min(map(len, rows)) <= header.index(name):
-        raise ProtocolError(f"{path}: a line has no field for the column {name!r}. Add one to each line.")
+    if uneven := [row for row in rows if len(row) != len(header)]:
+        what = f"{','.join(uneven[0])[:60]!r} has {counted(len(uneven[0]), 'field')}, but the header {len(header)}"
+        raise ProtocolError(f"{path}: the line {what}. Put fields that contain the separator in quotes.")
     return [[row[header.index(name)]] for row in rows]
 
 

@@ -101,24 +101,31 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
     Raises
     ------
     ProtocolError
-        Also if there are ids of the codes, but labels without ids.
+        Also if there are ids of the codes, but labels without ids, or the file of the codes has them in another order.
     """
-    if ids_of_codes is not None:
-        source_of_ids = named(ids_of_codes, "the ids")
-        if listing.ids is None:
-            raise ProtocolError(f"{listing.name}: labels without ids, so {source_of_ids} can't order them.")
-        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, source_of_ids)
-        return _in_order(listing, ids_from(ids_of_codes, f"ids for {listing.name}", n_items).astype(np.str_))
-    if listing.ids is None or not is_file(source):
-        return listing
+    if listing.ids is None:
+        if ids_of_codes is None:
+            return listing
+        raise ProtocolError(f"{listing.name}: labels without ids, so {named(ids_of_codes, 'ids')} can't order them.")
     code_file = (codes or {}).get("file", "")
-    if path_of(code_file).suffix.lower() in TEXT:
-        column, ids = _column_of_ids(read_columns(*path_and_key(code_file)), listing, code_file)
-        if ids and not (is_running(ids) and set(ids).isdisjoint(listing.ids.tolist())):
+    columns = read_columns(*path_and_key(code_file)) if path_of(code_file).suffix.lower() in TEXT else Columns()
+    if ids_of_codes is not None:
+        name, given = named(ids_of_codes, "the ids"), ids_from(ids_of_codes, f"ids for {listing.name}", n_items)
+        for ids in map(list, (columns.ids, *columns.others.values())):
+            if ids != given.tolist() and sorted(ids) == sorted(given.tolist()):
+                hint = "Put these in its order, or leave out query_ids and database_ids"
+                raise ProtocolError(f"{name}: the ids in {code_file} are in another order. {hint}.")
+        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, name)
+        return _in_order(listing, given.astype(np.str_))
+    if not is_file(source):
+        return listing
+    if columns.codes:
+        column, cells = _column_of_ids(columns, listing, code_file)
+        if cells and not (is_running(cells) and set(cells).isdisjoint(listing.ids.tolist())):
             INPUTS.info("%s: its rows are put in the order of %s, by %s", listing.name, code_file, column)
-            return _in_order(listing, np.array(ids))
-    remedy = "Pass evaluate the ids of the codes, query_ids and database_ids, or "
-    remedy += listing.column or "remove its ids, so that each line is a label,"
+            return _in_order(listing, np.array(cells))
+    other = listing.column or "this file itself as these"
+    remedy = f"Pass the ids of the codes, query_ids and database_ids, or {other},"
     check_order(listing.name, listing.ids, "codes", remedy)
     return listing
 

@@ -55,9 +55,7 @@ def test_labels_are_put_in_the_order_of_the_ids_of_codes_without_ids(folder, cap
     labels = ["--query-labels", "ql.csv", "--database-labels", "dl.csv"]
     ids = ["--query-ids", "q.txt", "--database-ids", "d.txt"]
     assert main([*SIDES, *labels]) == 2
-    assert (
-        "Pass evaluate the ids of the codes, --query-ids and --database-ids, or ql.csv:label" in capsys.readouterr().err
-    )
+    assert "Pass the ids of the codes, --query-ids and --database-ids, or ql.csv:label, if" in capsys.readouterr().err
     assert main([*SIDES, *labels, *ids, "--json", "ids.json"]) == 0
     assert "ql.csv: its rows are put in the order of q.txt, by id" in capsys.readouterr().err
     assert json.loads(Path("ids.json").read_text())["metrics"] == scores()["metrics"]

@@ -109,12 +109,18 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
         with pytest.raises(ProtocolError, match=rf"y\.csv: no label for {lacking}"):
             label_pair("y.csv", CLASSES, 2, 3, {"query_codes": {"file": "c.csv"}})
     with pytest.raises(
-        ProtocolError,
-        match=r"is 'c'\), so .* order of the codes\. Pass evaluate the.*, or y\.csv:label if its rows are",
+        ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass the ids.*, or y\.csv:label, if its rows are"
     ):
         label_pair("y.csv", CLASSES, 3, 3)
     assert label_pair("y.csv", CLASSES, 3, 3, {"query_ids": ["b", "c.png", "a"]})[0].tolist() == [0, 1, 1]
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
+    Path("c.csv").write_text("sku,code\nb,01\nc,11\na,10\n")
+    for ids, message in (("bca", ""), ("cba", r"^the ids: the ids in c\.csv are in another order\. Put these in its")):
+        given = {"query_codes": {"file": "c.csv"}, "query_ids": list(ids)}
+        if message:
+            refuses(message, label_pair, "y.csv", CLASSES, 3, 3, given)
+        else:
+            assert label_pair("y.csv", CLASSES, 3, 3, given)[0].tolist() == [0, 1, 1]
 
 
 OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
