@@ -310,6 +310,15 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     assert record["matches"][0]["measure"] == "mAP"
     assert record["matches"][0]["variants"] == {}
     assert "mAP, the standard" in capsys.readouterr().out
+    for side, labels in zip(
+        ("query", "database"), arrays[2:], strict=True
+    ):  # paths and labels in the order of the codes
+        (tmp_path / f"{side}.txt").write_text(
+            "".join(f"x/{99 - row}.png {y}\n" for row, y in enumerate(labels.tolist()))
+        )
+        inputs += [f"--{side}-labels", str(tmp_path / f"{side}.txt"), f"--{side}-ids", str(tmp_path / f"{side}.txt")]
+    assert main(["explain", "--score", f"{mean:.6f}", *inputs]) == 0
+    assert "mAP, the standard" in capsys.readouterr().out
 
 
 def test_real_valued_outputs_are_ranked_as_evaluators_do():
