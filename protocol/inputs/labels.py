@@ -115,15 +115,13 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
             if ids != given.tolist() and sorted(ids) == sorted(given.tolist()):
                 hint = "Put these in its order, or leave out query_ids and database_ids"
                 raise ProtocolError(f"{name}: the ids in {code_file} are in another order. {hint}.")
-        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, name)
-        return _in_order(listing, given.astype(np.str_))
+        return _in_order(listing, given.astype(np.str_), f"{name}, by id")
     if not is_file(source):
         return listing
     if columns.codes:
         column, cells = _column_of_ids(columns, listing, code_file)
         if cells and not (is_running(cells) and set(cells).isdisjoint(listing.ids.tolist())):
-            INPUTS.info("%s: its rows are put in the order of %s, by %s", listing.name, code_file, column)
-            return _in_order(listing, np.array(cells))
+            return _in_order(listing, np.array(cells), f"{code_file}, by {column}")
     other = listing.column or "this file itself as these"
     remedy = f"Pass the ids of the codes, query_ids and database_ids, or {other},"
     check_order(listing.name, listing.ids, "codes", remedy)
@@ -196,7 +194,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     sizes = {} if n_items is None else {role: n_items}
     listing = values if isinstance(values, Listing) else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
-        listing = _in_order(listing, ids)
+        listing = _in_order(listing, ids, "the items, by id")
     labels = _labels(listing, n_items)
     if labels.dtype.kind == "U":
         names, labels = np.unique(labels, return_inverse=True)
@@ -204,9 +202,11 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     return Labelled(labels, listing.classes or listing.header, listing.ids)
 
 
-def _in_order(listing: Listing, ids: NDArray) -> Listing:
-    """Return a list in the order of the given ids."""
+def _in_order(listing: Listing, ids: NDArray, source: str) -> Listing:
+    """Return a list in the order of the given ids, those of a source, and say so."""
     order = rows_of(ids, listing.items, listing.name, "label")
+    unused = f"; {counted(len(listing) - len(ids), 'row')} for no item" * (len(listing) > len(ids))
+    INPUTS.info("%s: its rows are put in the order of %s%s", listing.name, source, unused)
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
 

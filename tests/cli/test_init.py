@@ -155,6 +155,8 @@ def test_a_flat_folder_with_a_file_of_labels(capsys):
     )
     assert main(["init", "--images", "my photos", "--labels", "l.csv"]) == 0
     text, note = capsys.readouterr()
-    assert note.endswith("\nl.csv: 60 ids in another form, matched one to one: 'my photos/0' for '0.png'\n")
+    *_, matched, ordered, end = note.split("\n")
+    assert matched == "l.csv: 60 ids in another form, matched one to one: 'my photos/0' for '0.png'"
+    assert (ordered, end) == ("l.csv: its rows are put in the order of the items, by id", "")
     assert yaml.safe_load(text)["dataset_options"] == {"folder": "my photos", "labels": "l.csv", "image_size": 128}
     assert text.startswith("# Made by `protocol init` for 60 items, 2 classes (a, b). ")

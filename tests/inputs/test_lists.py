@@ -93,7 +93,7 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
-def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
+def test_the_order_of_labels_with_ids_is_that_of_the_codes(here, caplog):
     Path("y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
     matched = {"id,b0,b1\nb,0,1\nc,1,1\na,0,0\n": [0, 1, 1], "id,code\nc,01\nb,11\n": [1, 0]}
     matched |= {
@@ -121,6 +121,9 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
             refuses(message, label_pair, "y.csv", CLASSES, 3, 3, given)
         else:
             assert label_pair("y.csv", CLASSES, 3, 3, given)[0].tolist() == [0, 1, 1]
+    caplog.set_level(logging.INFO, logger="protocol.inputs")
+    label_pair("y.csv", CLASSES, 2, 3, {"query_ids": ["b", "c"]})
+    assert "y.csv: its rows are put in the order of the ids, by id; 1 row for no item" in caplog.messages
 
 
 OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
