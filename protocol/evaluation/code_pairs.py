@@ -180,10 +180,10 @@ def read_codes(query: Any, database: Any) -> CodePair:
     binarize = sides[1].binarize
     if of_vectors and (binarize or sides[1].n_bits):
         raise ProtocolError(f"binarize and n_bits are of codes, but the ranking {ranking!r} is of real-valued vectors.")
-    outputs, n_bits, has_packed = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
-    items, database_bits, is_packed = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
-    if has_packed != is_packed and sides[is_packed].bit_order is None:
-        name, other = (named(sides[side].values, _ROLES[side]) for side in (is_packed, has_packed))
+    outputs, n_bits, query_packed = _read(sides[0], _ROLES[0], is_real=ranking != "hamming" or binarize is not None)
+    items, database_bits, database_packed = _read(sides[1], _ROLES[1], is_real=of_vectors or binarize is not None)
+    if query_packed != database_packed and sides[database_packed].bit_order is None:
+        name, other = (named(sides[side].values, _ROLES[side]) for side in (database_packed, query_packed))
         hint = 'Pass hp.Codes(..., bit_order="big") for codes of np.packbits, or bit_order="little"'
         raise ProtocolError(f"{name}: packed, unlike {other}, so the order of the bits matters. {hint}.")
     if database_bits != n_bits:

@@ -103,10 +103,11 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
     ProtocolError
         Also if there are ids of the codes, but labels without ids, or the file of the codes has them in another order.
     """
-    if listing.ids is None:
-        if ids_of_codes is None:
-            return listing
-        raise ProtocolError(f"{listing.name}: labels without ids, so {named(ids_of_codes, 'ids')} can't order them.")
+    if listing.ids is None and ids_of_codes is not None:
+        problem = f"labels without ids, so {named(ids_of_codes, 'the ids')} can't order them"
+        raise ProtocolError(f"{listing.name}: {problem}.")
+    if listing.ids is None or (ids_of_codes is None and not is_file(source)):
+        return listing
     code_file = (codes or {}).get("file", "")
     columns = read_columns(*path_and_key(code_file)) if path_of(code_file).suffix.lower() in TEXT else Columns()
     if ids_of_codes is not None:
@@ -116,12 +117,9 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
                 hint = "Put these in its order, or leave out query_ids and database_ids"
                 raise ProtocolError(f"{name}: the ids in {code_file} are in another order. {hint}.")
         return _in_order(listing, given.astype(np.str_), f"{name}, by id")
-    if not is_file(source):
-        return listing
-    if columns.codes:
-        column, cells = _column_of_ids(columns, listing, code_file)
-        if cells and not (is_running(cells) and set(cells).isdisjoint(listing.ids.tolist())):
-            return _in_order(listing, np.array(cells), f"{code_file}, by {column}")
+    column, cells = _column_of_ids(columns, listing, code_file)
+    if cells and not (is_running(cells) and set(cells).isdisjoint(listing.ids.tolist())):
+        return _in_order(listing, np.array(cells), f"{code_file}, by {column}")
     other = listing.column or "this file itself as these"
     remedy = f"Pass the ids of the codes, query_ids and database_ids, or {other},"
     check_order(listing.name, listing.ids, "codes", remedy)
