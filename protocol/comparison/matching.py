@@ -4,12 +4,14 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, abridged, counted, listed, one_of
 from protocol.comparison.reading import TEXTS, Score
 from protocol.scores.metadata import PROTOCOL
+from protocol.truth import DISTANCES
 
 _FEW = 3
 _CHOSEN = ("dataset", "ground_truth", "split")
@@ -39,7 +41,8 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
 def match(scores: Sequence[Score], assumed: Mapping[str, str], least: int) -> tuple[list[Score], dict[str, list[str]]]:
     """Return the scores that at least `least` sources have under the same known or assumed protocol.
 
-    A field that a score does not record takes the assumed value, if there is one.
+    A field that a score does not record takes the assumed value, if there is one. Scores of the vectors themselves, the
+    reference for codes, are compared at every code length.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str], least: int) -> tu
         If no scores can be compared.
     """
     complete = []
-    for score in scores:
+    for score in chain.from_iterable(_at_lengths(score, scores) for score in scores):
         missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
         complete.append(replace(score, fields={**score.fields, **missing}, assumed=missing))
     complete = _with_digests(complete)
@@ -69,6 +72,12 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str], least: int) -> tu
     if not compared:
         raise ProtocolError(_nothing(kinds))
     return _named_by_method(compared), _left_out(left_out, kinds)
+
+
+def _at_lengths(score: Score, scores: Sequence[Score]) -> list[Score]:
+    """Return a score of vectors at each code length at which others have the metric; any other score alone."""
+    lengths = sorted({one.n_bits for one in scores if one.metric == score.metric and one.ranking not in DISTANCES})
+    return [replace(score, n_bits=n_bits) for n_bits in lengths if score.ranking in DISTANCES] or [score]
 
 
 def _with_digests(scores: Sequence[Score]) -> list[Score]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ def evaluate(
     """Score the ranking of a database by Hamming distance, or by the real-valued outputs of the queries.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX or pandas, a nested list, or the name of a file
-    as on the command line. Items are matched by position; codes and labels in pandas whose indexes have the same
-    values in another order are refused.
+    as on the command line. Items are matched by position; codes and labels in pandas are refused if their indexes have
+    the same values in another order, or different words.
 
     Parameters
     ----------
@@ -106,8 +107,9 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     """Raise ProtocolError if codes and labels are in pandas, and the index of the labels is that of other rows."""
     codes = codes.values if isinstance(codes, Codes | Outputs) else codes
     indexes = [list(map(str, one.index)) for one in (codes, labels) if hasattr(one, "iloc")]
-    if len(indexes) > 1 and indexes[0] != indexes[1] and sorted(indexes[0]) == sorted(indexes[1]):
-        problem = "their index has the values of that of the codes in another order"
+    are_named = not any(map(str.isdecimal, chain.from_iterable(indexes)))  # numbers may count the rows
+    if len(indexes) > 1 and indexes[0] != indexes[1] and (are_named or sorted(indexes[0]) == sorted(indexes[1])):
+        problem = "their index is not that of the codes, or in another order"
         advice = (
             f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position"
         )

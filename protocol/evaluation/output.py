@@ -48,7 +48,8 @@ def input_lines(evaluation: ScoredRanking) -> list[str]:
     sizes = [counted(n, "query")]
     if isinstance(evaluation, Evaluation):
         of_database = "" if evaluation.ranking == "hamming" else "database "
-        sizes += [counted(evaluation.n_database, "database item"), counted(evaluation.n_bits, "bit")]
+        dimensions = [counted(evaluation.codes.query.shape[1], "dimension")] * (evaluation.ranking in _DISTANCES)
+        sizes += [counted(evaluation.n_database, "database item"), *dimensions, counted(evaluation.n_bits, "bit")]
         sizes += [f"{of_database}binarised by {evaluation.binarize}"] if evaluation.binarize else []
     facts = [", ".join(sizes), _RANKING.get(evaluation.ranking, ""), _about_relevance(evaluation)]
     about = f"convention {rules.name}: {rules.summary} [{rules.source}]" if rules.not_copied else ""

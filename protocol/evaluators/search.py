@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,10 +147,16 @@ def explain(
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
         called = {measure, *_CALLED.get(measure, ())}
-        shared = {way for way in set.intersection(*map(set, values)) if measure == "any" or way.family in called}
-        new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
+        tried = [way for way in dict.fromkeys(chain(*values)) if measure == "any" or way.family in called]
+        new = {way: np.array(found) for way in tried if None not in (found := [_of_way(way, of) for of in values])}
         explanation = replace(explanation, values={**explanation.values, **new})
     return explanation
+
+
+def _of_way(way: Way, values: Mapping[Way, tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the score of an evaluation; that without its treatment of undefined values if the codes have none."""
+    defined = way._replace(variants=tuple(variant for variant in way.variants if variant[0] != "undefined"))
+    return values.get(way, values.get(defined))
 
 
 def _as_lists(*values: Any) -> tuple[Any, ...]:
@@ -203,19 +210,23 @@ class Explanation(Printed):
 
         An evaluation is left out if another match has some of its variants, and no others, and all scores within half a
         unit of the last digit (with a random order of ties: the same measure). One with a random order is also left out
-        if one with a known order is less likely a coincidence, or if it could give nearly any score.
+        if one with a known order is less likely a coincidence, and is decisive or has no larger weight, or if it could
+        give nearly any score.
         """
-        matches, has_exact = list[Way](), False
+        matches, exact = list[Way](), list[Way]()
         half_units = np.array([one.half_unit for one in self.reported])
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
-            is_vague = is_random and (has_exact or (self._has_all_digits and self.chance(way) >= _VAGUE))
+            is_vague = is_random and (
+                any(one.weight <= way.weight or self.chance(one) < _DECISIVE for one in exact)
+                or (self._has_all_digits and self.chance(way) >= _VAGUE)
+            )
             simpler = [known for known in matches if set(known.variants) < parts]
             apart = {known: np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler}
             covers = (one.measure == way.measure if is_random else (apart[one] < half_units).all() for one in simpler)
             if not (is_vague or any(covers)):
                 matches.append(way)
-                has_exact |= not is_random
+                exact += [way] * (not is_random)
         return matches
 
     @property
@@ -223,20 +234,26 @@ class Explanation(Printed):
         return max(one.half_unit for one in self.reported) <= _ALL_DIGITS * (1 + 1e-9)
 
     @cached_property
-    def _agreeing(self) -> list[Way]:
-        """The evaluations that give every score, the least likely chance first."""
+    def _agrees(self) -> NDArray[np.bool_]:
+        """Whether an evaluation gives every score."""
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331; but no 1 is printed as .9999.
         low, high = -half_units - 1e-12 - reach, 2 * half_units - 1e-12 + reach
-        agrees = (errors > low) & (errors < high) & (deviations < _NEAR)
+        agrees: NDArray[np.bool_] = np.all((errors > low) & (errors < high) & (deviations < _NEAR), axis=1)
+        return agrees
+
+    @cached_property
+    def _agreeing(self) -> list[Way]:
+        """The evaluations that give every score, the least likely chance first."""
+        errors, deviations, _ = self._table
         ways = [*self.values]
 
         def order(i: int) -> tuple[float, ...]:
             way, spread = ways[i], deviations[i]
             return self.chance(way), spread.any(), way.weight, spread.max(), "@" in way.measure, abs(errors[i]).max()
 
-        return [ways[i] for i in sorted(np.flatnonzero(agrees.all(axis=1)).tolist(), key=order)]
+        return [ways[i] for i in sorted(np.flatnonzero(self._agrees).tolist(), key=order)]
 
     def _is_random(self, way: Way) -> bool:
         return bool(self.values[way][:, 1].any())
@@ -248,6 +265,9 @@ class Explanation(Printed):
         one. The values near a score are taken to be spread evenly, and several scores to be independent. Because these
         are two ways to be plausible, the probability is that of twice as many evaluations: of all scores that nothing
         known gives, at most 5 % then have a match with a chance below .05, however many evaluations are tried.
+
+        The probability is at least that with which a lighter evaluation in a random order, if one could also give every
+        score, gives those of one with a known order by coincidence.
         """
         is_random = self._is_random(match)
         if (is_random, match.weight) not in self._chances:
@@ -260,8 +280,21 @@ class Explanation(Printed):
             widest = np.argsort(-chances, kind="stable")  # equal values count once
             _, distinct = np.unique(errors[counts][widest].round(12), axis=0, return_index=True)
             none = float(np.log1p(-chances[widest][distinct]).sum())
-            self._chances[is_random, match.weight] = -math.expm1(2 * none)
+            by_random = 0.0 if is_random else self._chance_by_random(match.weight)
+            self._chances[is_random, match.weight] = max(-math.expm1(2 * none), by_random)
         return self._chances[is_random, match.weight]
+
+    def _chance_by_random(self, weight: int) -> float:
+        """Return the largest probability that a lighter random order gives the scores of a known one of some weight."""
+        errors, deviations, weights = self._table
+        is_random, chances = deviations.any(axis=1), [0.0]
+        known = errors[~is_random & (weights <= weight)]
+        widths = 3 * np.array([one.half_unit for one in self.reported]) / math.sqrt(2 * math.pi)
+        for row in np.flatnonzero(is_random & self._agrees & (weights < weight)):
+            near = (np.abs(known - errors[row]) <= _DEVIATIONS * deviations[row]).all(axis=1)
+            n_near = len(np.unique(known[near].round(12), axis=0))
+            chances.append(n_near * float(np.prod(np.minimum(1, widths / np.maximum(deviations[row], 1e-300)))))
+        return min(1.0, max(chances))
 
     @cached_property
     def _chances(self) -> dict[tuple[bool, int], float]:

@@ -201,10 +201,11 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
 
 
 def _in_order(listing: Listing, ids: NDArray, source: str) -> Listing:
-    """Return a list in the order of the given ids, those of a source, and say so."""
+    """Return a list in the order of the given ids, those of a source, and say so if it has another."""
     order = rows_of(ids, listing.items, listing.name, "label")
     unused = f"; {counted(len(listing) - len(ids), 'row')} for no item" * (len(listing) > len(ids))
-    INPUTS.info("%s: its rows are put in the order of %s%s", listing.name, source, unused)
+    if order != [*range(len(listing))]:
+        INPUTS.info("%s: its rows are put in the order of %s%s", listing.name, source, unused)
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
 
@@ -222,7 +223,9 @@ def rows_of(ids: NDArray, listed: NDArray, name: str, noun: str) -> list[int]:
     listed_as = paired(names, list(rows))
     if lacking := [one for one in names if one not in listed_as]:
         items = f"{counted(len(lacking), 'item')}, the first {lacking[0][:80]!r}"
-        raise ProtocolError(f"{name}: no {noun} for {items}. Its first id is {next(iter(rows))[:80]!r}.")
+        first = f"The first id in the file is {next(iter(rows))[:80]!r}"
+        some = f"; add each {noun}, or delete these items" * (len(lacking) < len(names))
+        raise ProtocolError(f"{name}: no {noun} for {items}. {first}{some}.")
     if differing := [one for one in names if listed_as[one] != one]:
         pair = f"{listed_as[differing[0]]!r} for {differing[0]!r}"
         INPUTS.info("%s: %s in another form, matched one to one: %s", name, counted(len(differing), "id"), pair)

@@ -227,6 +227,26 @@ def test_a_decisive_match_stands_above_a_vague_one():
     assert Explanation((Reported.parse("0.500001"),), (8,), both).matches == [random, of_top]
 
 
+def test_a_rare_fault_is_not_decisive_if_an_unstable_sort_gives_the_score_of_it_as_easily():
+    fault, random = Way("mAP", (("distance", "saturating"),)), STANDARD.but(ties="random")
+    values = {fault: np.array([[0.64910, 0], [0.77956, 0]]), random: np.array([[0.64912, 4.8e-4], [0.77958, 1.9e-4]])}
+    found = Explanation((*map(Reported.parse, ("0.6490", "0.7796")),), (24, 48), values)
+    assert found.matches[0] == random
+    wide = [1.5e-4 / (np.sqrt(2 * np.pi) * sigma) for sigma in (4.8e-4, 1.9e-4)]
+    np.testing.assert_allclose(found.chance(fault), np.prod(wide))
+    more_digits = (Reported.parse("0.6491000"), Reported.parse("0.7795600"))
+    assert replace(found, reported=more_digits).decisive[0] == fault
+
+
+def test_undefined_queries_at_one_code_length_alone_are_treated_at_all():
+    query, labels = np.array([[0, 0], [1, 1]]), [0, 1]
+    lengths = [np.array([[0, 0], [1, 1], [1, 0]]), np.array([[1, 0], [1, 1], [0, 0]])]  # a query without a hit, none
+    way = Way("mAP@1", (("ties", "index"), ("denominator", "retrieved"), ("undefined", "left-out")))
+    both = explain(["0.1", "0.1"], [query] * 2, lengths, query_labels=labels, database_labels=[1, 1, 0], measure="any")
+    one = explain("0.1", query, lengths[0], query_labels=labels, database_labels=[1, 1, 0], measure="any")
+    np.testing.assert_array_equal(both.values[way][0], one.values[way][0])
+
+
 def test_an_order_of_ties_that_gives_any_score_explains_none_with_all_digits():
     wide = {
         STANDARD.but(f"mAP@{k}", ties="random"): np.array([[0.5 + k / 10_000, 0.008], [0.46 + k / 10_000, 0.008]])
