@@ -300,10 +300,7 @@ def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
     ('TALR-AP 40', 'mine')
     """
     record, numbers = _of(kind).find(plugin)
-    if record.printed:
-        printed = record.printed.format(**numbers)
-    else:
-        printed = plugin.partition("[")[0] if record.kind == "metric" else plugin
+    printed = record.printed.format(**numbers) or (plugin.partition("[")[0] if record.kind == "metric" else plugin)
     if name is None or name == plugin:
         return str(printed)
     return f"{printed} {name.removeprefix(plugin).strip('_').replace('_', ' ')}" if name.startswith(plugin) else name

@@ -260,9 +260,8 @@ class HasherRecord(Record, kind="hasher"):
         hasher: Any = plugin
         hasher().check_options()  # raises if it is no hasher, lacks a method or has a wrong default
         if not hasher.learned:
-            raise ProtocolError(
-                f"hasher {self.describing(plugin).name!r}: `learned` must name the arrays that _fit sets."
-            )
+            name = self.describing(plugin).name
+            raise ProtocolError(f"hasher {name!r}: `learned` must name the arrays that _fit sets.")
         return super().__call__(plugin)
 
 
