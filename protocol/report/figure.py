@@ -36,7 +36,9 @@ from protocol.scores.tables import Table
 from protocol.styles import styles
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame
+else:  # for annotations, without an import of pandas
+    DataFrame = Any
 
 PACKAGE_DATA = "[cp]*.yaml"
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
@@ -89,7 +91,7 @@ class Figure:
     title: str
     shows: str
     chart: Mapping[str, Any]
-    data: "pd.DataFrame"
+    data: DataFrame
     choices: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
     inches: float = PAGE_WIDTH
@@ -102,7 +104,7 @@ class Figure:
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
-    def drawn(self) -> "pd.DataFrame":
+    def drawn(self) -> DataFrame:
         """The rows that are drawn first."""
         return at(self.data, **self.choices)
 
@@ -241,7 +243,7 @@ def between(values: Collection[int]) -> str:
     return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
-def cells(mask: "pd.DataFrame", n_labels: int = 1) -> frozenset[tuple[int, int]]:
+def cells(mask: DataFrame, n_labels: int = 1) -> frozenset[tuple[int, int]]:
     """Return the rows and columns of a table, whose first columns are labels, at which a data frame is true."""
     return frozenset((int(down), int(across) + n_labels) for down, across in np.argwhere(mask.to_numpy()))
 

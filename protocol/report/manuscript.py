@@ -7,21 +7,18 @@ published papers instead.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
 from protocol.report.drawing import file_name
 from protocol.report.examples import middle
-from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, cells, series_scales
+from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, DataFrame, Figure, cells, series_scales
 from protocol.report.results import Scores, read_examples, with_display_names
 from protocol.report.sections.conventions import convention_values
 from protocol.report.sections.curves import pr_rows, top_rows
 from protocol.scores.statistics import CORRECTED, NO_TEST, finite_range, lead
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MARK = "†"
 """The mark of best values whose lead over the second best is significant."""
@@ -63,7 +60,7 @@ def _file_name(results: Scores, setting: Mapping[str, str], *name: object) -> st
     return file_name(*name, *places)
 
 
-def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:
+def _about(results: Scores, rows: DataFrame, setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:
     """Return what a caption says of the rows of a setting and of a metric."""
     about = {"metric": results.names("metric").get(metric, metric), "trained": results.trained_on(rows)}
     about["where"] = PAGE.text("paper-where", dataset=results.config["names"]["dataset"], setting=setting)
@@ -121,7 +118,7 @@ def paper_tables(results: Scores) -> list[Table]:
     return tables
 
 
-def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
+def _table(results: Scores, metric: str, means: DataFrame, rows: DataFrame) -> Table:
     """Return a table of means by hasher and code length."""
     better, largest = registry.METRICS.entry(metric).better, means.abs().max(axis=None)
     digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits

@@ -201,8 +201,7 @@ def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
 def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the gains of all pairs, 2^level - 1, and the largest DCG of each query; `levels` as in `binary_gains`."""
     gains = np.exp2(levels) - 1
-    discounts = _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
-    return gains, -np.sort(-gains, axis=1) @ discounts
+    return gains, -np.sort(-gains, axis=1) @ _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
 
 
 def relaxed_objective(

@@ -5,10 +5,10 @@ These are selected options, definitions, the papers' scores and claims, and prov
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
-from protocol.report.figure import PAGE, Section
+from protocol.report.figure import PAGE, DataFrame, Section
 from protocol.report.results import Results
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
@@ -17,9 +17,6 @@ from protocol.report.sections.data import duplicates_section, partitions_section
 from protocol.scores.metadata import options_of
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, family
 from protocol.scores.summary import at
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
 _OPEN = ("refuted", "not replicated")
@@ -59,7 +56,7 @@ def options_section(results: Results) -> Section | None:
     return PAGE.section("options", [text], tables=[PAGE.table("options", rows)])
 
 
-def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
+def choices(selection: DataFrame) -> list[dict[str, Any]]:
     """Return one row per feature, draw, hasher and code length.
 
     Parameters
@@ -83,7 +80,7 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     return rows
 
 
-def at_edges(selection: "pd.DataFrame") -> list[str]:
+def at_edges(selection: DataFrame) -> list[str]:
     """Return the options that some run chose at an end of a grid of three or more numbers, as ``HASHER (OPTION)``."""
     import pandas as pd
 

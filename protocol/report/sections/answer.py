@@ -5,20 +5,17 @@ import functools
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import finite_range, in_common, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FEW_QUERIES = 30
 """With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
@@ -58,8 +55,8 @@ def experiment_line(results: Results) -> str:
     return PAGE.text("experiment", results=results, left_out=left_out)
 
 
-def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
-    return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
+def _by_run(scores: DataFrame) -> DataFrame:
+    return scores.pivot(index="run", columns="hasher", values="value")
 
 
 def sentence(results: Results, selection: Selection) -> str:
@@ -157,7 +154,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     return pairs
 
 
-def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
+def _of_metric(metric: str, scores: DataFrame, shared: float) -> _Cells:
     """Return the paired differences of the hashers under one metric, and their intervals."""
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)

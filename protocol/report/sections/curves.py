@@ -2,16 +2,13 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.evaluation.plots import LEAST_RECALL
-from protocol.report.figure import PAGE, Figure, Section, series_scales
+from protocol.report.figure import PAGE, DataFrame, Figure, Section, series_scales
 from protocol.report.results import Results, Scores
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CELL = [*SETTING, "n_bits", "hasher"]
 
@@ -28,7 +25,7 @@ def curves_section(results: Results) -> Section:
     return PAGE.section("curves", [PAGE.text("curves")], figures)
 
 
-def figure_of(name: str, rows: "pd.DataFrame", results: Results, **values: Any) -> Figure:
+def figure_of(name: str, rows: DataFrame, results: Results, **values: Any) -> Figure:
     """Return a figure of all hashers, which first shows the first selection.
 
     A value that the rows lack is replaced by the first that they have, as on the page.
@@ -41,7 +38,7 @@ def figure_of(name: str, rows: "pd.DataFrame", results: Results, **values: Any) 
     return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), **values)
 
 
-def top_rows(results: Scores, metric: str) -> "pd.DataFrame":
+def top_rows(results: Scores, metric: str) -> DataFrame:
     """Return precision or recall of the top N, with that of a random order, by the precision of the whole database."""
     rows, radii = at(results.table["curves"], metric=metric), results.table["radii"]
     rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
@@ -52,7 +49,7 @@ def top_rows(results: Scores, metric: str) -> "pd.DataFrame":
     return rows.merge(chance, on=_CELL)
 
 
-def pr_rows(results: Scores) -> "pd.DataFrame":
+def pr_rows(results: Scores) -> DataFrame:
     """Return the points of the precision-recall curves of every setting, one for each Hamming radius.
 
     The smallest balls are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no
@@ -84,7 +81,7 @@ def binarisation_section(results: Results) -> Section | None:
     return PAGE.section("binarisation", [PAGE.text("binarisation", why=why)], [figure_of("rescoring", rows, results)])
 
 
-def shares(results: Results) -> "pd.DataFrame":
+def shares(results: Results) -> DataFrame:
     """Return the mean share of the K true nearest neighbours that is found, with its interval, by setting and c.
 
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@K where K is 1; the
