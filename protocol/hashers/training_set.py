@@ -162,8 +162,8 @@ def supervision(truth: Mapping[str, NDArray]) -> Any:
     levels = truth.get("levels", np.ones(len(indices), dtype=np.int8))
     # scipy requires both to have the same type; otherwise it would copy the indices, half of the memory.
     index = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-    both = indices.astype(index, copy=False), indptr.astype(index)
-    return csr_array((levels, *both), shape=(len(indptr) - 1,) * 2)
+    arrays = levels, indices.astype(index, copy=False), indptr.astype(index)
+    return csr_array(arrays, shape=(len(indptr) - 1,) * 2)
 
 
 class PrincipalComponents(NamedTuple):
@@ -240,8 +240,7 @@ class TrainingSet:
 
     def some(self, n_rows: int) -> "TrainingSet":
         """Return at most `n_rows` of the rows, a sample with a fixed seed, with their supervision."""
-        every = np.random.default_rng(0).permutation(len(self.X))
-        rows, y = np.sort(every[:n_rows]), self._y
+        rows, y = np.sort(np.random.default_rng(0).permutation(len(self.X))[:n_rows]), self._y
         if y is not None:
             y = y.tocsr()[rows][:, rows] if hasattr(y, "tocsr") else np.asarray(y)[rows]
         return TrainingSet(self.X[rows], y)

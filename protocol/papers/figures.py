@@ -109,8 +109,7 @@ def data_in(folder: str | Path) -> Data:
             continue
         for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
-                table = _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)
-                tables.append((kind, table))
+                tables.append((kind, _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)))
     for file in sorted(Path(folder).glob("reference/*/*.csv")):
         if file.stem in _STORED:
             tables.append((file.stem, _table(file).assign(experiment=_experiment(file.parent))))

@@ -373,8 +373,7 @@ def series_scales(series: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
         hashers in the configuration.
     """
     shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
-    by_name = styles(shown.values())
-    colours, markers = zip(*(by_name[name] for name in shown.values()), strict=True)
+    colours, markers = zip(*map(styles(shown.values()).__getitem__, shown.values()), strict=True)
     return {part: {"domain": [*shown], "range": [*own]} for part, own in (("colour", colours), ("shape", markers))}
 
 

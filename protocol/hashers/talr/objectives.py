@@ -179,8 +179,7 @@ def dcg_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
 
 def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
     by_before = gain * (worth.by_start + worth.by_end)
-    zero = np.zeros_like(gain)
-    return _ranked(gain * worth.value, (worth.value, zero), (gain * worth.by_end, by_before), best)
+    return _ranked(gain * worth.value, (worth.value, np.zeros_like(gain)), (gain * worth.by_end, by_before), best)
 
 
 def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:

@@ -24,10 +24,7 @@ _OPEN = ("refuted", "not replicated")
 
 def published_section(results: Results) -> Section | None:
     """Return the published scores whose combination was run, with the differences; None if there are none."""
-    if results.published is None:
-        return None
-    both = results.published.merge(results.plain, on=_ON)
-    if both.empty:
+    if results.published is None or (both := results.published.merge(results.plain, on=_ON)).empty:
         return None
     both = both.assign(gap=both["mean"] - both["value"])
     sizes = both["gap"].abs()

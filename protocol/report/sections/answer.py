@@ -35,8 +35,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
 @functools.lru_cache(maxsize=1)
 def _by_length(results: Results) -> Figure:
     """Return the figure of every score of plain codes, by metric."""
-    columns = ["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]
-    scores = results.by_metric(results.plain)[columns]
+    scores = results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
@@ -51,8 +50,7 @@ def _is_lower(metric: str) -> bool:
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
     excluded = [label for label in results.plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
-    left_out = [label.partition(" quer")[0] for label in excluded]
-    return PAGE.text("experiment", results=results, left_out=left_out)
+    return PAGE.text("experiment", results=results, left_out=[label.partition(" quer")[0] for label in excluded])
 
 
 def _by_run(scores: DataFrame) -> DataFrame:

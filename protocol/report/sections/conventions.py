@@ -7,12 +7,11 @@ import numpy as np
 from protocol.checks import listed
 from protocol.report.figure import PAGE, DataFrame, Figure, Section, series_scales
 from protocol.report.results import N_FIRST, Results, Scores
-from protocol.report.sections.curves import figure_of
+from protocol.report.sections.curves import CELL, figure_of
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
-_CELL = [*SETTING, "n_bits", "hasher"]
 
 
 def conventions_section(results: Results) -> Section:
@@ -30,8 +29,8 @@ def conventions_section(results: Results) -> Section:
 
 def _ties(results: Results) -> Figure:
     scores = results.plain[results.plain["metric"].isin(_NAMES)]
-    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
-    return figure_of("ties", results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]]), results)
+    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=CELL, columns="metric", values="mean")
+    return figure_of("ties", results.ordered(wide.reset_index()[[*CELL, *_NAMES.values()]]), results)
 
 
 def convention_values(results: Scores) -> DataFrame:

@@ -10,7 +10,7 @@ from protocol.report.results import Results, Scores
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
-_CELL = [*SETTING, "n_bits", "hasher"]
+CELL = [*SETTING, "n_bits", "hasher"]
 
 
 def curves_section(results: Results) -> Section:
@@ -41,12 +41,12 @@ def figure_of(name: str, rows: DataFrame, results: Results, **values: Any) -> Fi
 def top_rows(results: Scores, metric: str) -> DataFrame:
     """Return precision or recall of the top N, with that of a random order, by the precision of the whole database."""
     rows, radii = at(results.table["curves"], metric=metric), results.table["radii"]
-    rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
+    rows = rows[[*CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
     if metric == "recall":
         return rows
     radii = at(radii, metric="precision[micro]")
-    chance = radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
-    return rows.merge(chance, on=_CELL)
+    chance = radii[radii["radius"] == radii["n_bits"]][[*CELL, "value"]].rename(columns={"value": "chance"})
+    return rows.merge(chance, on=CELL)
 
 
 def pr_rows(results: Scores) -> DataFrame:
@@ -61,15 +61,15 @@ def pr_rows(results: Scores) -> DataFrame:
         The columns that identify a curve, ``radius``, ``precision`` and ``recall`` of all pairs of a run, and
         ``chance``, the precision of a random order: that of the largest ball, which contains the whole database.
     """
-    on = [*_CELL, "radius"]
+    on = [*CELL, "radius"]
     precision, recall = (
         at(results.table["radii"], metric=f"{side}[micro]")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
     rows = precision.merge(recall, on=on).sort_values("radius", kind="stable")
-    rows = rows.assign(chance=rows.groupby(_CELL)["precision"].transform("last"))
+    rows = rows.assign(chance=rows.groupby(CELL)["precision"].transform("last"))
     rows = results.ordered(rows[rows["recall"] >= LEAST_RECALL])
-    return rows.drop_duplicates([*_CELL, "precision", "recall"])
+    return rows.drop_duplicates([*CELL, "precision", "recall"])
 
 
 def binarisation_section(results: Results) -> Section | None:
@@ -93,13 +93,12 @@ def shares(results: Results) -> DataFrame:
         for name, shown in results.names("ground_truth").items()
         if bases.get(name, name) == "nearest_neighbours"
     }
-    k = rows["ground_truth"].map(nearest)
-    c = [_factor(*pair) for pair in zip(rows["metric"], k, strict=True)]
-    rows = rows.assign(c=c).dropna(subset=["c", "mean"]).astype({"c": int}).drop_duplicates([*_CELL, "c"])
+    c = [_factor(*pair) for pair in zip(rows["metric"], rows["ground_truth"].map(nearest), strict=True)]
+    rows = rows.assign(c=c).dropna(subset=["c", "mean"]).astype({"c": int}).drop_duplicates([*CELL, "c"])
     half = half_width(rows["std"], rows["n_runs"], shared=rows["split"].map(results.shared).astype(float))
     low, high = shown_interval(rows["mean"] - half, rows["mean"] + half, rows["n_runs"], "neighbours@1")
     rows = rows.assign(low=low, high=high).sort_values("c", kind="stable")
-    return results.ordered(rows)[[*_CELL, "c", "mean", "low", "high", "n_runs"]]
+    return results.ordered(rows)[[*CELL, "c", "mean", "low", "high", "n_runs"]]
 
 
 def _factor(metric: str, k: float) -> float:
