@@ -75,10 +75,8 @@ def sentence(results: Results, selection: Selection) -> str:
         lengths.setdefault(one.best, []).append(str(n))
     interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
     values = {"results": results, "selection": selection, "lead": first, "n_bits": n_bits, "lengths": lengths}
-    values["n_lengths"] = len(leads)
+    values["leads"] = leads
     values["is_same"] = not math.isfinite(first.of.low) and math.isfinite(shared)  # the difference of all runs
-    # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
-    values["is_best"] = all(one.beats_all for one in leads.values())
     values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
