@@ -224,8 +224,7 @@ def _arranged(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
     numbers = [tuple(map(int, re.findall(r"\d+", hasher))) for hasher in rows["hasher"]]
     rows = rows.assign(rank=rows["plugin"].map(plugins.index), numbers=numbers)
     if "code" in rows:
-        used = rows.groupby("hasher")["code"].transform("nunique")
-        rows = rows.assign(used=used, codes=2 ** rows["n_bits"])
+        rows = rows.assign(used=rows.groupby("hasher")["code"].transform("nunique"), codes=2 ** rows["n_bits"])
     if "growth" in rows:
         training = ["fixed" if row.growth == 1 else f"growing from {row.alpha:g}" for row in rows.itertuples()]
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=training)

@@ -115,8 +115,6 @@ class _MetricRegistry(Registry[MetricRecord]):
         registered, numbers = _match(name, tuple(self.records))
         if registered:
             return self.records[registered], dict(numbers)
-        if name in self.records:  # a name with placeholders
-            return self.records[name], {}
         self._check_record(name)
         raise self._unknown(name)
 
@@ -174,12 +172,12 @@ def _with_numbers_of(request: str, name: str) -> str:
 
 @functools.cache
 def _match(name: str, registered: tuple[str, ...]) -> tuple[str, dict[str, float]]:
-    """Return the registered name that `name` requests, and the numbers in it; an empty name if there is none."""
+    """Return the registered name that `name` requests or is, and the numbers in it; an empty name if there is none."""
     for one in sorted(registered):  # F1@rR before F_beta@rR
         if match := _pattern(one).fullmatch(name):
             texts = match.groupdict().items()
             return one, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
-    return "", {}
+    return name if name in registered else "", {}
 
 
 @functools.cache

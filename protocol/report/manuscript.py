@@ -103,19 +103,17 @@ def paper_figures(results: Scores) -> Iterator[Figure]:
         yield figure(PAGE.chart("one-number"), ["conventions"], rows, "paper-conventions", best=best)
 
 
-def paper_tables(results: Scores) -> list[Table]:
-    """Return a table of each metric: a row for each hasher, a column for each code length.
+def paper_tables(results: Scores) -> Iterator[Table]:
+    """Yield a table of each metric: a row for each hasher, a column for each code length.
 
     A table that compares nothing, because it has a single hasher or only undefined values, is left out.
     """
-    tables = []
     for metric in _metrics(results):
         rows = at(results.plain, metric=metric, **_setting(results))
         means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False)
         means = means.sort_index(axis="columns").dropna(axis="columns", thresh=2).dropna(how="all")
         if means.size:
-            tables.append(_table(results, metric, means, rows))
-    return tables
+            yield _table(results, metric, means, rows)
 
 
 def _table(results: Scores, metric: str, means: DataFrame, rows: DataFrame) -> Table:
