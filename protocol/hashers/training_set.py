@@ -162,8 +162,8 @@ def supervision(truth: Mapping[str, NDArray]) -> Any:
     levels = truth.get("levels", np.ones(len(indices), dtype=np.int8))
     # scipy requires both to have the same type; otherwise it would copy the indices, half of the memory.
     index = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-    arrays = levels, indices.astype(index, copy=False), indptr.astype(index)
-    return csr_array(arrays, shape=(len(indptr) - 1,) * 2)
+    both = indices.astype(index, copy=False), indptr.astype(index)
+    return csr_array((levels, *both), shape=(len(indptr) - 1,) * 2)
 
 
 class PrincipalComponents(NamedTuple):

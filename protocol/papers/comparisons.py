@@ -354,9 +354,7 @@ class Results:
         dividing = {name for name in registry.names("split") if registry.get("split", name).options}
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
-        for path in self.paths:
-            if path.parts[-3:] == LEADERBOARD:
-                continue
+        for path in (path for path in self.paths if path.parts[-3:] != LEADERBOARD):
             table = read_text(path)
             columns = tuple(*table[:1])
             of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"

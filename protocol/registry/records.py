@@ -358,8 +358,7 @@ def tables(package: str) -> dict[str, dict[str, Any]]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file with tuples in place of lists."""
-    content: dict[str, Any] = _frozen(tomllib.loads(path.read_text("utf-8")), str)
-    return content
+    return dict(_frozen(tomllib.loads(path.read_text("utf-8")), str))
 
 
 def _frozen(value: Any, text: Callable[[str], str]) -> Any:

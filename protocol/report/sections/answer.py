@@ -106,8 +106,7 @@ def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, 
     """Return the table of the main metric, with the cells of every metric for the page's script."""
     header, rows, strong = by_metric.get(results.metric, _Cells(["hasher"], [], []))
     bold = frozenset((down, across) for down, columns in enumerate(strong) for across in columns)
-    table = PAGE.table(name, rows, header, bold, results=results, **values)
-    return dataclasses.replace(table, by_metric=by_metric)
+    return dataclasses.replace(PAGE.table(name, rows, header, bold, results=results, **values), by_metric=by_metric)
 
 
 @functools.lru_cache(maxsize=1)
