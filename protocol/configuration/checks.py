@@ -68,8 +68,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
         check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps))
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            rows = read_lists(files, data.ids, n_classes(data.labels))
-            _log_classes(split, data, rows, config)
+            _log_classes(split, data, read_lists(files, data.ids, n_classes(data.labels)), config)
     partitions = dict(zip(data.partitions, map(len, data.partitions.values()), strict=True))
     classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}

@@ -13,6 +13,9 @@ from protocol.configuration.options import with_defaults
 from protocol.scores.metadata import supervision_of
 from protocol.splits import SplitProtocol, sample_of
 
+FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher")
+"""The columns of `Experiment.combinations`."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -175,23 +178,15 @@ class Experiment:
         }
         return {field: digest.removeprefix("-") for field, digest in folders.items() if digest}
 
-    def precomputed(self, feature: str, split: str | None = None) -> list[str]:
-        """Return the names of the methods with precomputed codes for a feature and, if given, for a split."""
-        of_feature = {name: method for name, method in self.codes.items() if method.feature == feature}
-        return [name for name, method in of_feature.items() if split in (None, *method.splits)]
+    def precomputed(self, feature: str, split: str) -> list[str]:
+        """Return the names of the methods with precomputed codes for a feature and a split."""
+        return [name for name, method in self.codes.items() if method.feature == feature and split in method.splits]
 
     @cached_property
     def combinations(self) -> list[dict[str, Any]]:
         """Every combination that is scored, as a row of a table. A method with precomputed codes counts as a hasher."""
         return [
-            {
-                "feature": feature.name,
-                "extraction": feature.extraction,
-                "split": split,
-                "sample": sample_of(split),
-                "run": run,
-                "hasher": hasher,
-            }
+            dict(zip(FIELDS, (feature.name, feature.extraction, split, sample_of(split), run, hasher), strict=True))
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)
@@ -266,8 +261,7 @@ class Experiment:
             return None
         size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)
         height, width = (size, size) if size else shape[:2]
-        channels = {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1)
-        return int(height * width * channels)
+        return int(height * width * {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1))
 
 
 def supervising(config: Mapping[str, Any]) -> dict[str, str]:

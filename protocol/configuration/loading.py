@@ -269,8 +269,7 @@ def _variant(kind: str, name: str, config: Mapping[str, Any]) -> Variant:
             one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
             if option in fixed:
                 raise ProtocolError(f"hasher {name!r}: option {option!r} is fixed, but in hasher_grids; remove one.")
-            where = f"hasher_grids.{name}.{option}"
-            grid[option] = [declared[option].checked(value, where) for value in choices]
+            grid[option] = [declared[option].checked(value, f"hasher_grids.{name}.{option}") for value in choices]
     return Variant(name, plugin, {option: value for option, value in values.items() if option not in grid}, grid)
 
 

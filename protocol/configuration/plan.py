@@ -15,7 +15,7 @@ from protocol import registry
 from protocol.auditing import SHIPPED
 from protocol.auditing.leak_study import SIDES
 from protocol.checks import ProtocolError
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
+from protocol.configuration.experiment import FIELDS, Experiment, FeaturePlan, Variant, supervising
 from protocol.inputs.arrays import path_of
 from protocol.provenance import derive
 from protocol.scores.metadata import options_text
@@ -23,7 +23,6 @@ from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, s
 
 Wildcards = Mapping[str, str]
 """The wildcards of a job, by name."""
-_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher")
 _RUN = "{feature}/{sample}/run{run}"
 
 
@@ -60,7 +59,7 @@ class Plan:
         ProtocolError
             If there is no such row.
         """
-        fields = tuple(field for field in _FIELDS if field in wildcards)
+        fields = tuple(field for field in FIELDS if field in wildcards)
         if fields not in self._indices:
             index = self._indices[fields] = {}
             for row in self.experiment.combinations:

@@ -127,7 +127,6 @@ def states(paths: Iterable[str | Path]) -> list[str]:
 def _known_states() -> dict[str, Any]:
     """Return the last state and the digest of each file, by path; empty if the record is missing or damaged."""
     try:
-        known: dict[str, Any] = json.loads(_STATES.read_text())
+        return dict(json.loads(_STATES.read_text()))
     except (OSError, ValueError):
         return {}
-    return known

@@ -133,30 +133,23 @@ def abbreviated(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 4]} ..."
 
 
-_NOUNS = {"integer": "an integer", "number": "a number", "string": "a string", "boolean": "true or false"}
-_NOUNS |= {"null": "null", "array": "a list", "object": "a mapping"}
+_NOUNS = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping"}
 
 
 def phrase(schema: Mapping[str, Any]) -> str:
-    """Return in words which values a JSON schema allows.
+    """Return in words which values a part of the schema allows: those that it states as `expected`, or else its type.
 
     Examples
     --------
-    >>> phrase({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "integer", "minimum": 1}]})
-    'a list of integers or an integer >= 1'
+    >>> phrase({"type": "integer", "minimum": 1}), phrase({"enum": ["sign", "median", None]})
+    ('an integer >= 1', "'sign' or 'median'")
     """
     if "expected" in schema:
         return str(schema["expected"])
-    if "anyOf" in schema:
-        return " or ".join(map(phrase, schema["anyOf"]))
     if "enum" in schema:
         *others, last = [repr(value) for value in schema["enum"] if value is not None]
         return f"{', '.join(others)} or {last}" if others else last
-    if "type" not in schema:
-        return "any value"
     noun = _NOUNS[schema["type"]]
-    if below := schema.get("items", {}).get("type"):
-        return f"{noun} of {_NOUNS[below].split()[-1]}s"
     if "maximum" in schema:
         return f"{noun} from {schema['minimum']:,} to {schema['maximum']:,}"
     return f"{noun} >= {schema['minimum']:,}" if "minimum" in schema else noun

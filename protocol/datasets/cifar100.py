@@ -48,8 +48,7 @@ def load(paths: Paths, *, labels: str = "fine") -> Data:
         If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
     levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
-    names = [f"{level}_label_names.txt" for level in CLASSES]
-    records = read_archive(paths[ARCHIVE], ("train", "test"), names)
+    records = read_archive(paths[ARCHIVE], ("train", "test"), [f"{level}_label_names.txt" for level in CLASSES])
     codes = dict(zip(CLASSES, records.labels.T, strict=True))
     class_names = dict(zip(CLASSES, records.names, strict=True))
     y = codes[levels[0]]

@@ -161,8 +161,7 @@ def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str |
     files = files_below(folder)
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | UNSUPPORTED]
     if not images:
-        known = ", ".join(sorted(EXTENSIONS))
-        among = f"no images ({known}) among {counted(len(files), 'file')}"
+        among = f"no images ({', '.join(sorted(EXTENSIONS))}) among {counted(len(files), 'file')}"
         raise ProtocolError(f"{folder}: {among}. It should contain a subfolder for each class, with its images.")
     y, class_names = _of_subfolders(folder, images) if labels is None else _of_file(labels, folder, images)
     paths_of_images = [Path(folder, name) for name in images]

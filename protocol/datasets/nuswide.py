@@ -22,15 +22,11 @@ _ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
 
 
 def _statistics(concepts: int) -> dict[str, Any]:
-    _check_concepts(concepts)
+    if concepts not in _ITEMS:
+        raise ProtocolError(f"concepts must be {N_CONCEPTS}, or the 21 or 10 most frequent, got {concepts!r}.")
     known: dict[str, Any] = {} if _ITEMS[concepts] is None else {"n": _ITEMS[concepts]}
     known |= {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
     return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
-
-
-def _check_concepts(concepts: int) -> None:
-    if concepts not in _ITEMS:
-        raise ProtocolError(f"concepts must be {N_CONCEPTS}, or the 21 or 10 most frequent, got {concepts!r}.")
 
 
 def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
@@ -112,7 +108,7 @@ def load(paths: Paths, *, concepts: int = N_CONCEPTS) -> Data:
     The 21 concepts: He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.2, and the code of its authors.
     The 10 concepts: Moran 2016, thesis section 3.2.2.
     """
-    _check_concepts(concepts)
+    _statistics(concepts)
     (lines,) = _lines(paths[IMAGES], "Imagelist.txt").values()
     names = [line.decode("utf-8", errors="replace").replace("\\", "/") for line in lines]
     (lines,) = _lines(paths[CONCEPTS], "Concepts81.txt").values()

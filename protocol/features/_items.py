@@ -315,8 +315,7 @@ def fit_preprocessing(
     raws = []
     with storage.opened(features) as stored:
         for prefix, modality in feature.modalities.items():
-            items = items_of(images, stored[f"{prefix}image"][:])
-            raws.append(rows_of(stored[f"{prefix}X"], items)[:])
+            raws.append(rows_of(stored[f"{prefix}X"], items_of(images, stored[f"{prefix}image"][:]))[:])
             fitted = Preprocessing.fit(modality, raws[-1], steps[prefix], seed)
             arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
     return arrays, np.hstack(raws)

@@ -118,8 +118,7 @@ class SpH(Hasher):
         return bool(near and pairs.std() <= self.epsilon_std * target)
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        distances = squared_distances(self.centres_, X - self.mean_)
-        return (distances <= self.squared_radius_[:, None]).T
+        return (squared_distances(self.centres_, X - self.mean_) <= self.squared_radius_[:, None]).T
 
 
 def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

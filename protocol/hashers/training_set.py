@@ -240,8 +240,7 @@ class TrainingSet:
 
     def some(self, n_rows: int) -> "TrainingSet":
         """Return at most `n_rows` of the rows, a sample with a fixed seed, with their supervision."""
-        every = np.random.default_rng(0).permutation(len(self.X))
-        rows, y = np.sort(every[:n_rows]), self._y
+        rows, y = np.sort(np.random.default_rng(0).permutation(len(self.X))[:n_rows]), self._y
         if y is not None:
             y = y.tocsr()[rows][:, rows] if hasattr(y, "tocsr") else np.asarray(y)[rows]
         return TrainingSet(self.X[rows], y)

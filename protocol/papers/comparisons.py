@@ -9,16 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.report.figure import DataFrame
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
 from protocol.scores.tables import read_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEADERBOARD = ("reference", "cifar10", "summary.csv")
 """The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""
@@ -109,7 +107,7 @@ def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[
     return readings, ", ".join(filter(None, substitutes))
 
 
-def _points(table: Comparison, results: "Results") -> "tuple[pd.DataFrame, bool]":
+def _points(table: Comparison, results: "Results") -> tuple[DataFrame, bool]:
     """Return a row for each point at which all sides have a value, and whether the rows are a substitute."""
     rows = results.statistics(table.statistics) if table.statistics else results.frame(**table.rows)
     rows, by = _matched(rows, table)
@@ -118,7 +116,7 @@ def _points(table: Comparison, results: "Results") -> "tuple[pd.DataFrame, bool]
     return _points_of(having(rows, **table.otherwise), table, by), True
 
 
-def _points_of(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "pd.DataFrame":
+def _points_of(rows: DataFrame, table: Comparison, by: Sequence[str]) -> DataFrame:
     if table.fullest and len(rows):
         fullest = rows.groupby(table.fullest, sort=False)["hasher"].nunique().idxmax()
         rows = having(rows, **dict(zip(table.fullest, fullest, strict=True)))
@@ -135,7 +133,7 @@ def _points_of(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "p
     return points.query(table.only, engine="python") if table.only else points
 
 
-def _matched(rows: "pd.DataFrame", table: Comparison) -> "tuple[pd.DataFrame, list[str]]":
+def _matched(rows: DataFrame, table: Comparison) -> tuple[DataFrame, list[str]]:
     """Return the rows that match, with columns for the named groups and other names, and the columns of a point."""
     by = ["folder", *COMBINATION]
     for column, pattern in table.matching.items():
@@ -148,7 +146,7 @@ def _matched(rows: "pd.DataFrame", table: Comparison) -> "tuple[pd.DataFrame, li
     return rows.replace(table.rename), list(table.by) or by
 
 
-def _joined(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "pd.DataFrame":
+def _joined(rows: DataFrame, table: Comparison, by: Sequence[str]) -> DataFrame:
     """Return the points at which all sides have a row, with a column for the mean of each; empty if a side is."""
     rows = rows.sort_values("mean", kind="stable") if table.best else rows
     points: Any = None
@@ -173,7 +171,7 @@ def _columns(side: str) -> list[str]:
     return [side, *(f"{side}_{column}" for column in Mean._fields[1:])]
 
 
-def _sorted(points: "pd.DataFrame", columns: Sequence[str], table: Comparison) -> "pd.DataFrame":
+def _sorted(points: DataFrame, columns: Sequence[str], table: Comparison) -> DataFrame:
     """Return points sorted by columns; a column whose values ``rows`` lists has their order."""
     for column in reversed(columns):
         listed = table.rows.get(column)
@@ -182,7 +180,7 @@ def _sorted(points: "pd.DataFrame", columns: Sequence[str], table: Comparison) -
     return points
 
 
-def _steps(points: "pd.DataFrame", shared: Sequence[str], table: Comparison) -> "pd.DataFrame":
+def _steps(points: DataFrame, shared: Sequence[str], table: Comparison) -> DataFrame:
     """Return all points but the last ones along the column ``steps``, each with the values of the next one."""
     if table.steps not in points:
         return points[:0]
@@ -191,7 +189,7 @@ def _steps(points: "pd.DataFrame", shared: Sequence[str], table: Comparison) -> 
     return points.join(groups.shift(-1).add_suffix("_next"))[groups.cumcount(ascending=False) > 0]
 
 
-def _values(points: "pd.DataFrame", table: Comparison) -> dict[str, Any]:
+def _values(points: DataFrame, table: Comparison) -> dict[str, Any]:
     """Return the values of points by name."""
     rows, values = points.to_dict("records"), dict[str, Any]()
     for name, text in table.values.items():
@@ -205,7 +203,7 @@ def _values(points: "pd.DataFrame", table: Comparison) -> dict[str, Any]:
     return values
 
 
-def _aggregate(points: "pd.DataFrame", rows: Sequence[Mapping[Any, Any]], aggregate: str, expression: str) -> Any:
+def _aggregate(points: DataFrame, rows: Sequence[Mapping[Any, Any]], aggregate: str, expression: str) -> Any:
     """Return an aggregate of an expression: for ``each`` and ``difference`` a value of each point."""
     match aggregate:
         case "number":
@@ -334,7 +332,7 @@ class Results:
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
-    def frame(self, **columns: Any) -> "pd.DataFrame":
+    def frame(self, **columns: Any) -> DataFrame:
         """Return the rows of a combination: each keyword is a column, with the required value or several values.
 
         The columns are the folder of a row's table, those of `COMBINATION`, and those of `Mean`. A combination that is
@@ -344,21 +342,19 @@ class Results:
         same = rows[[*COMBINATION, "n_runs"]].assign(mean=rows["mean"].map("{:.5g}".format)).duplicated()
         return rows[~same].reset_index(drop=True)
 
-    def statistics(self, dataset: str) -> "pd.DataFrame":
+    def statistics(self, dataset: str) -> DataFrame:
         """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
         return having(self._content[1], dataset=dataset).reset_index(drop=True)
 
     @cached_property
-    def _content(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    def _content(self) -> tuple[DataFrame, DataFrame]:
         import pandas as pd
 
         # No claim is about unseen classes or a long tail.
         dividing = {name for name in registry.names("split") if registry.get("split", name).options}
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
-        for path in self.paths:
-            if path.parts[-3:] == LEADERBOARD:
-                continue
+        for path in (path for path in self.paths if path.parts[-3:] != LEADERBOARD):
             table = read_text(path)
             columns = tuple(*table[:1])
             of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"
@@ -381,7 +377,7 @@ def _counted(row: Mapping[str, str]) -> Mean:
     return Mean(float(row["value"]), float(row["standard_error"]) * n_runs**0.5, n_runs, shared_variance(*sizes))
 
 
-def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
+def having(table: DataFrame, **columns: Any) -> DataFrame:
     """Return the rows of a table with these values; a list or tuple means one of its values."""
     for name, value in columns.items():
         table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]

@@ -109,8 +109,7 @@ def data_in(folder: str | Path) -> Data:
             continue
         for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
-                table = _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)
-                tables.append((kind, table))
+                tables.append((kind, _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)))
     for file in sorted(Path(folder).glob("reference/*/*.csv")):
         if file.stem in _STORED:
             tables.append((file.stem, _table(file).assign(experiment=_experiment(file.parent))))
@@ -225,8 +224,7 @@ def _arranged(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
     numbers = [tuple(map(int, re.findall(r"\d+", hasher))) for hasher in rows["hasher"]]
     rows = rows.assign(rank=rows["plugin"].map(plugins.index), numbers=numbers)
     if "code" in rows:
-        used = rows.groupby("hasher")["code"].transform("nunique")
-        rows = rows.assign(used=used, codes=2 ** rows["n_bits"])
+        rows = rows.assign(used=rows.groupby("hasher")["code"].transform("nunique"), codes=2 ** rows["n_bits"])
     if "growth" in rows:
         training = ["fixed" if row.growth == 1 else f"growing from {row.alpha:g}" for row in rows.itertuples()]
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=training)

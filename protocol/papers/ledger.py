@@ -19,11 +19,6 @@ from protocol.shipped import PROJECT
 from protocol.terminal import width
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "reproduce", "note")
-_NUMBERS = {
-    "ours, docs/leaderboard.md": "results/reference/cifar10/summary.csv",
-    "": "workflow/published/cifar10_gist.csv",
-}
-"""The tables with scores of methods, by their source if the table has no column of it."""
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 
 
@@ -89,13 +84,14 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
 
 def scores_of_methods() -> list[dict[str, str]]:
     """Return the mAP of methods on CIFAR-10 with GIST features: of our leaderboard, if it is stored, and published."""
-    tables = {source: PROJECT / table for source, table in _NUMBERS.items() if (PROJECT / table).is_file()}
+    stored = {source: PROJECT / file for source, file in read("tables")["scores"].items()}
     return [
         {name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")}
         | {"bits": f"{row['n_bits']} bits", "value": f"{float(row.get('mean') or row['value']):.4f}"}
         | {"source": source or row["source"]}
-        for source, table in tables.items()
-        for row in read_text(table)
+        for source, file in stored.items()
+        if file.is_file()
+        for row in read_text(file)
         if row["metric"] == "mAP"
     ]
 

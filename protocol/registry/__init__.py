@@ -115,8 +115,6 @@ class _MetricRegistry(Registry[MetricRecord]):
         registered, numbers = _match(name, tuple(self.records))
         if registered:
             return self.records[registered], dict(numbers)
-        if name in self.records:  # a name with placeholders
-            return self.records[name], {}
         self._check_record(name)
         raise self._unknown(name)
 
@@ -174,12 +172,12 @@ def _with_numbers_of(request: str, name: str) -> str:
 
 @functools.cache
 def _match(name: str, registered: tuple[str, ...]) -> tuple[str, dict[str, float]]:
-    """Return the registered name that `name` requests, and the numbers in it; an empty name if there is none."""
+    """Return the registered name that `name` requests or is, and the numbers in it; an empty name if there is none."""
     for one in sorted(registered):  # F1@rR before F_beta@rR
         if match := _pattern(one).fullmatch(name):
             texts = match.groupdict().items()
             return one, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
-    return "", {}
+    return name if name in registered else "", {}
 
 
 @functools.cache
@@ -300,10 +298,7 @@ def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
     ('TALR-AP 40', 'mine')
     """
     record, numbers = _of(kind).find(plugin)
-    if record.printed:
-        printed = record.printed.format(**numbers)
-    else:
-        printed = plugin.partition("[")[0] if record.kind == "metric" else plugin
+    printed = record.printed.format(**numbers) or (plugin.partition("[")[0] if record.kind == "metric" else plugin)
     if name is None or name == plugin:
         return str(printed)
     return f"{printed} {name.removeprefix(plugin).strip('_').replace('_', ' ')}" if name.startswith(plugin) else name

@@ -78,14 +78,14 @@ class Configurable:
 
     def check_options(self) -> None:
         """Raise ProtocolError if an option is not of the type or in the range of its annotation."""
-        hints = get_type_hints(type(self), include_extras=True)
+        hints, types = get_type_hints(type(self), include_extras=True), get_type_hints(type(self))
         for name, value in self.options.items():
             parts = (hints[name], *get_args(hints[name]))
             if not (NoneType in parts and value is None):
                 for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
                     check(value, name)
-                if not fits(value, hints[name]):
-                    raise ProtocolError(f"{name} must be {words(hints[name])}, got {value!r}.")
+                if not fits(value, types[name]):
+                    raise ProtocolError(f"{name} must be {words(types[name])}, got {value!r}.")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -93,8 +93,6 @@ def fits(value: Any, hint: Any) -> bool:
     if hint in _TYPES:
         return isinstance(value, _TYPES[hint][0]) and (hint is bool or not isinstance(value, bool))
     match get_origin(hint), get_args(hint):
-        case (annotated, [kind, *_]) if annotated is Annotated:
-            return fits(value, kind)
         case (literal, values) if literal is Literal:
             return value in values
         case (union, kinds) if union in (Union, UnionType):
@@ -113,8 +111,6 @@ def words(hint: Any) -> str:
     ('a list of integers, an integer or None', "'a' or 'b'")
     """
     match get_origin(hint), get_args(hint):
-        case (annotated, [kind, *_]) if annotated is Annotated:
-            return words(kind)
         case (literal, values) if literal is Literal:
             return listed(map(repr, values), "or")
         case (union, kinds) if union in (Union, UnionType):

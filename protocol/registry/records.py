@@ -260,9 +260,8 @@ class HasherRecord(Record, kind="hasher"):
         hasher: Any = plugin
         hasher().check_options()  # raises if it is no hasher, lacks a method or has a wrong default
         if not hasher.learned:
-            raise ProtocolError(
-                f"hasher {self.describing(plugin).name!r}: `learned` must name the arrays that _fit sets."
-            )
+            name = self.describing(plugin).name
+            raise ProtocolError(f"hasher {name!r}: `learned` must name the arrays that _fit sets.")
         return super().__call__(plugin)
 
 
@@ -359,8 +358,7 @@ def tables(package: str) -> dict[str, dict[str, Any]]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file with tuples in place of lists."""
-    content: dict[str, Any] = _frozen(tomllib.loads(path.read_text("utf-8")), str)
-    return content
+    return dict(_frozen(tomllib.loads(path.read_text("utf-8")), str))
 
 
 def _frozen(value: Any, text: Callable[[str], str]) -> Any:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
     return files
 
 
-def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
+def table_files(tables: Iterable[Table]) -> dict[str, bytes]:
     r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
     formats = {"tex": Table.latex, "md": Table.markdown}
     return {f"{table.name}.{end}": text(table).encode() for table in tables for end, text in formats.items()}

@@ -111,8 +111,7 @@ def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequenc
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
     """Yield the number of items with each code in use; nothing for codes longer than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
-        weights = 1 << np.arange(n_bits)
-        values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)
+        values, items = np.unique(codes.unpack(database, n_bits) @ (1 << np.arange(n_bits)), return_counts=True)
         for value, n in zip(values.tolist(), items.tolist(), strict=True):
             yield {"n_bits": n_bits, "code": value, "items": n}
 
@@ -122,8 +121,7 @@ def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, 
 
     ``query`` and ``item`` are row numbers of the dataset; ``at_distance`` is the number of items at the same distance.
     """
-    n_queries = len(pair["query"])
-    for query in np.unique(np.linspace(0, n_queries - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
+    for query in np.unique(np.linspace(0, len(pair["query"]) - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
         distances = codes.hamming_distance(pair["query"][query : query + 1], pair["database"])[0]
         at_distance = np.bincount(distances, minlength=n_bits + 1)
         nearest = np.argsort(distances, kind="stable")[:SHOWN_ITEMS].tolist()

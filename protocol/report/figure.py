@@ -9,10 +9,9 @@ In addition to Vega-Lite, a chart may contain
 - ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
   significant digits;
 - ``$name`` for a value that the section provides, such as the scales ``$colour`` and ``$shape`` of the series;
-- a layer ``lines`` for a line and points of each series, and its name at the right end: ``x``, ``y``, ``tooltip``,
-  ``size`` and optionally ``by`` (the column of the series, by default ``hasher``), ``order`` (the column along which a
-  line runs, by default that of ``x``), ``points`` (which rows have one, as an expression), ``shift`` (along x) and
-  ``interpolate``;
+- a layer ``lines`` for a line and points of each hasher, and its name at the right end: ``x``, ``y``, ``tooltip``,
+  ``size`` and optionally ``order`` (the column along which a line runs, by default that of ``x``) and ``shift`` (along
+  x);
 - ``{column}`` in a title for the reader's choice.
 """
 
@@ -36,7 +35,9 @@ from protocol.scores.tables import Table
 from protocol.styles import styles
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame
+else:  # for annotations, without an import of pandas
+    DataFrame = Any
 
 PACKAGE_DATA = "[cp]*.yaml"
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
@@ -89,7 +90,7 @@ class Figure:
     title: str
     shows: str
     chart: Mapping[str, Any]
-    data: "pd.DataFrame"
+    data: DataFrame
     choices: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
     inches: float = PAGE_WIDTH
@@ -102,7 +103,7 @@ class Figure:
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
-    def drawn(self) -> "pd.DataFrame":
+    def drawn(self) -> DataFrame:
         """The rows that are drawn first."""
         return at(self.data, **self.choices)
 
@@ -241,7 +242,7 @@ def between(values: Collection[int]) -> str:
     return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
-def cells(mask: "pd.DataFrame", n_labels: int = 1) -> frozenset[tuple[int, int]]:
+def cells(mask: DataFrame, n_labels: int = 1) -> frozenset[tuple[int, int]]:
     """Return the rows and columns of a table, whose first columns are labels, at which a data frame is true."""
     return frozenset((int(down), int(across) + n_labels) for down, across in np.argwhere(mask.to_numpy()))
 
@@ -361,19 +362,17 @@ def rendered(template: str, **values: Any) -> str:
     return str(_template(template).render(values))
 
 
-def series_scales(series: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
+def series_scales(series: Mapping[str, str]) -> dict[str, Any]:
     """Return the scales of the colours and markers of the series that a chart shows.
 
     Parameters
     ----------
-    series : iterable of str, or mapping of str to str
-        The names that the figure shows; of a mapping, the values determine the styles, such as the names of the
-        hashers in the configuration.
+    series : mapping of str to str
+        For each name that the figure shows, the name that determines its style, such as that of a hasher in the
+        configuration.
     """
-    shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
-    by_name = styles(shown.values())
-    colours, markers = zip(*(by_name[name] for name in shown.values()), strict=True)
-    return {part: {"domain": [*shown], "range": [*own]} for part, own in (("colour", colours), ("shape", markers))}
+    colours, markers = zip(*map(styles(series.values()).__getitem__, series.values()), strict=True)
+    return {part: {"domain": [*series], "range": [*own]} for part, own in (("colour", colours), ("shape", markers))}
 
 
 def vega(value: Any, values: Mapping[str, Any]) -> Any:
@@ -410,13 +409,15 @@ def _typed(field: Any) -> dict[str, str]:
     return {"field": match[1], "type": _TYPES[match[2]]} if match else {}
 
 
-def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values: Any) -> list[dict[str, Any]]:
-    """Return the layers that ``charts.yaml`` describes: lines and points of each series in its style, and its name."""
+def _series_lines(x: Any, y: Any, order: str = "", **values: Any) -> list[dict[str, Any]]:
+    """Return the layers that ``charts.yaml`` describes: lines and points of each hasher in its style, and its name."""
     across, up = (axis["field"].partition(":")[0] for axis in (x, y))
-    values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
-    values["full_name"] = [f"{by}:N"]  # of which a chart shows the beginning
-    values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
-    values |= {"defined": f"isValid(datum.{up})"}
+    values = {"shift": 0, "x": x, "y": y, "order": order or across} | values
+    values |= {
+        "across": f"scale('x', datum.{across})",
+        "up": f"scale('y', datum.{up})",
+        "defined": f"isValid(datum.{up})",
+    }
     layers = _read("charts.yaml")["lines"]
     return list(replaced(layers, lambda text: values.get(text[1:], text) if text[:1] == "$" else text))
 

@@ -3,16 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.report.drawing import pictures
-from protocol.report.figure import rendered, vega
+from protocol.report.figure import DataFrame, rendered, vega
 from protocol.scores.statistics import LEVEL, POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.summary import at
 from protocol.scores.tables import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PACKAGE_DATA = "leak.[my]*"
 _SETTING = ["feature", "ground_truth"]
@@ -20,7 +17,7 @@ _COMBINATION = ["dataset", *_SETTING, "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 
 
-def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
+def leaks(paths: Iterable[str | Path]) -> DataFrame:
     """Return the four scores of every run and combination, with the leak of `protocol.auditing.leak_study`."""
     import pandas as pd
 
@@ -29,7 +26,7 @@ def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
     return table.assign(leak=inside / 2).sort_values([*_COMBINATION, "run"], kind="stable", ignore_index=True)
 
 
-def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+def summarise_leaks(table: DataFrame, controls: Sequence[str]) -> DataFrame:
     """Return the mean leak of every combination over its runs, with intervals and tests.
 
     Parameters
@@ -63,7 +60,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
-def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+def together(table: DataFrame, controls: Sequence[str]) -> DataFrame:
     """Return the leak of all hashers that learn, and that of all controls, by ground truth and training size.
 
     The leak of a run is its mean over hashers and code lengths, because the combinations of a run share their items.
@@ -74,14 +71,14 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
     return pooled.sort_values([*setting[:-1], "n_train"], ignore_index=True)
 
 
-def _marked(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+def _marked(table: DataFrame, controls: Sequence[str]) -> DataFrame:
     """Return the scores with ``control``, ``outside``, and the sum of the numbers that a leak consists of."""
     operands = table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
     outside = (table["a_on_b"] + table["b_on_a"]) / 2
     return table.assign(control=table["hasher"].isin(controls), outside=outside, operands=operands)
 
 
-def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
+def _effects(table: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Return the mean leak over the runs of each group, without intervals that leave the range of a leak."""
     import pandas as pd
 
@@ -98,7 +95,7 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _conclusions(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> Iterator[dict[str, Any]]:
+def _conclusions(summary: DataFrame, pooled: DataFrame) -> Iterator[dict[str, Any]]:
     """Yield what the template states for each feature and ground truth; `pooled` as `together` returns it."""
     for setting, rows in summary[~summary["control"]].groupby(_SETTING):
         here = at(pooled, **dict(zip(_SETTING, setting, strict=True)), control=False)
@@ -116,7 +113,7 @@ def _interval(row: Any) -> str:
     return f"{_MILLI * row.leak:+.2f}{interval}"
 
 
-def leak_text(table: "pd.DataFrame", summary: "pd.DataFrame", *, study: Mapping[str, Any], **about: Any) -> str:
+def leak_text(table: DataFrame, summary: DataFrame, *, study: Mapping[str, Any], **about: Any) -> str:
     """Return the study as Markdown: the result, the method and the tables.
 
     Parameters
@@ -139,7 +136,7 @@ def leak_text(table: "pd.DataFrame", summary: "pd.DataFrame", *, study: Mapping[
     return f"{rendered(Path(__file__).with_name('leak.md.j2').read_text(), **values)}\n"
 
 
-def leak_figure(summary: "pd.DataFrame") -> str:
+def leak_figure(summary: DataFrame) -> str:
     """Return the leaks with their intervals as SVG, in panels by feature and ground truth, and by training set.
 
     The panels of a row have one scale, so that training sets can be compared.

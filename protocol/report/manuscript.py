@@ -7,21 +7,18 @@ published papers instead.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
 from protocol.report.drawing import file_name
 from protocol.report.examples import middle
-from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, cells, series_scales
+from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, DataFrame, Figure, cells, series_scales
 from protocol.report.results import Scores, read_examples, with_display_names
 from protocol.report.sections.conventions import convention_values
 from protocol.report.sections.curves import pr_rows, top_rows
 from protocol.scores.statistics import CORRECTED, NO_TEST, finite_range, lead
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MARK = "†"
 """The mark of best values whose lead over the second best is significant."""
@@ -63,7 +60,7 @@ def _file_name(results: Scores, setting: Mapping[str, str], *name: object) -> st
     return file_name(*name, *places)
 
 
-def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:
+def _about(results: Scores, rows: DataFrame, setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:
     """Return what a caption says of the rows of a setting and of a metric."""
     about = {"metric": results.names("metric").get(metric, metric), "trained": results.trained_on(rows)}
     about["where"] = PAGE.text("paper-where", dataset=results.config["names"]["dataset"], setting=setting)
@@ -106,22 +103,20 @@ def paper_figures(results: Scores) -> Iterator[Figure]:
         yield figure(PAGE.chart("one-number"), ["conventions"], rows, "paper-conventions", best=best)
 
 
-def paper_tables(results: Scores) -> list[Table]:
-    """Return a table of each metric: a row for each hasher, a column for each code length.
+def paper_tables(results: Scores) -> Iterator[Table]:
+    """Yield a table of each metric: a row for each hasher, a column for each code length.
 
     A table that compares nothing, because it has a single hasher or only undefined values, is left out.
     """
-    tables = []
     for metric in _metrics(results):
         rows = at(results.plain, metric=metric, **_setting(results))
         means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False)
         means = means.sort_index(axis="columns").dropna(axis="columns", thresh=2).dropna(how="all")
         if means.size:
-            tables.append(_table(results, metric, means, rows))
-    return tables
+            yield _table(results, metric, means, rows)
 
 
-def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
+def _table(results: Scores, metric: str, means: DataFrame, rows: DataFrame) -> Table:
     """Return a table of means by hasher and code length."""
     better, largest = registry.METRICS.entry(metric).better, means.abs().max(axis=None)
     digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits

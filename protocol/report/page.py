@@ -62,9 +62,7 @@ def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, l
     return contents
 
 
-def shared_choices(
-    figures: Sequence[Figure], selections: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, tuple[list[Any], Any]]:
+def shared_choices(figures: Sequence[Figure], selections: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list, Any]]:
     """Return the values of each column in `SHARED` in the selections, or else in the figures, and the first choice.
 
     Columns with a single value are left out, since there is nothing to choose.

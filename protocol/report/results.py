@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -15,14 +15,11 @@ from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
-from protocol.report.figure import in_words
+from protocol.report.figure import DataFrame, in_words
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.statistics import FIXED_SPLIT, ONE_DATASET
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 N_FIRST = 8
 """The number of metrics that the reader can choose from at once; the others follow under "more"."""
@@ -76,12 +73,12 @@ class Scores:
     """
 
     config: Mapping[str, Any]
-    summary: "pd.DataFrame"
-    run_scores: "pd.DataFrame"
-    examples: Mapping[str, "pd.DataFrame"]
+    summary: DataFrame
+    run_scores: DataFrame
+    examples: Mapping[str, DataFrame]
 
     @cached_property
-    def plain(self) -> "pd.DataFrame":
+    def plain(self) -> DataFrame:
         """The rows of the summary for codes without extension, ordered."""
         return self.ordered(at(self.summary, extension="none"))
 
@@ -120,7 +117,7 @@ class Scores:
         return " ".join(dict.fromkeys(sentences))
 
     @cached_property
-    def table(self) -> dict[str, "pd.DataFrame"]:
+    def table(self) -> dict[str, DataFrame]:
         """The tables of `examples`, ordered."""
         return {name: self.ordered(table) for name, table in self.examples.items()}
 
@@ -131,7 +128,7 @@ class Scores:
         """
         return dict(self.config["names"][f"{kind}s"])
 
-    def trained_on(self, rows: "pd.DataFrame") -> str:
+    def trained_on(self, rows: DataFrame) -> str:
         """Return a sentence on what the supervised hashers in some rows learned from, after a space; "" without any."""
         features, learners = rows["feature"].unique(), dict[str, list[str]]()
         feature = features[0] if len(features) == 1 else "the feature"
@@ -140,14 +137,14 @@ class Scores:
         parts = [f"on {kind}: {listed(names)}" for kind, names in learners.items() if kind not in UNSUPERVISED]
         return f" Trained {'; '.join(parts)}." if parts else ""
 
-    def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
+    def ordered(self, table: DataFrame) -> DataFrame:
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
         columns = [name for name in (*_KINDS, "n_bits") if name in table]
         orders = {kind: [*self.names(kind).values()].index for kind in columns if kind in _KINDS}
         ranks = {kind: table[kind].map(order) for kind, order in orders.items()}
         return table.loc[table.assign(**ranks).sort_values(columns, kind="stable").index]
 
-    def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
+    def by_metric(self, table: DataFrame) -> DataFrame:
         """Return rows sorted by metric, in the order of `metrics`."""
         return table.loc[table["metric"].map(self.metrics.index).sort_values(kind="stable").index]
 
@@ -186,11 +183,11 @@ class Results(Scores):
     provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
     images: Any
-    findings: "pd.DataFrame"
-    selection: "pd.DataFrame | None"
-    duplicates: "pd.DataFrame | None"
+    findings: DataFrame
+    selection: DataFrame | None
+    duplicates: DataFrame | None
     splits: Mapping[str, Mapping[str, NDArray]]
-    published: "pd.DataFrame | None"
+    published: DataFrame | None
     libraries: Mapping[str, Mapping[str, int]]
     claims: Sequence[Mapping[str, Any]]
 
@@ -210,7 +207,7 @@ class Results(Scores):
         return sorted(selections, key=lambda one: (one.setting, one.n_bits) != (selections[0].setting, n_bits))
 
 
-def with_display_names(table: "pd.DataFrame", config: Mapping[str, Any]) -> "pd.DataFrame":
+def with_display_names(table: DataFrame, config: Mapping[str, Any]) -> DataFrame:
     """Return a table with the display names of its features, ground truths, splits and hashers."""
     return table.assign(**{kind: table[kind].replace(config["names"][f"{kind}s"]) for kind in _KINDS if kind in table})
 
@@ -234,7 +231,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
 
     import pandas as pd
 
-    def read(path: Any, reader: Callable[..., "pd.DataFrame"] = read_table) -> "pd.DataFrame":
+    def read(path: Any, reader: Callable[..., DataFrame] = read_table) -> DataFrame:
         return with_display_names(reader(path), config)
 
     provenance, names = storage.read_provenance(files["content"]), config["names"]["splits"]
@@ -267,7 +264,7 @@ def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     return {library: dict(versions) for library, versions in numbers.items()}
 
 
-def read_examples(paths: Iterable[str | Path], config: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
+def read_examples(paths: Iterable[str | Path], config: Mapping[str, Any]) -> dict[str, DataFrame]:
     """Return the tables of the rule `examples` by name, with display names, also of the feature and the split.
 
     Parameters
@@ -279,7 +276,7 @@ def read_examples(paths: Iterable[str | Path], config: Mapping[str, Any]) -> "di
     """
     import pandas as pd
 
-    tables: dict[str, list[pd.DataFrame]] = {}
+    tables: dict[str, list[DataFrame]] = {}
     for path in map(Path, paths):
         table = read_table(path).assign(feature=path.parts[-4], split=path.parts[-2])
         tables.setdefault(path.stem, []).append(with_display_names(table, config))

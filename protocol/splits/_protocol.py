@@ -581,8 +581,7 @@ def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generat
     of_class, of_item = (np.min_scalar_type(number) for number in (len(names), n_items))
     code = np.searchsorted(names, classes).astype(of_class)[order]
     starts, turn = (np.cumsum(count) - count).astype(of_item), np.empty(n_items, dtype=of_item)
-    by_class = np.argsort(code, kind="stable")
-    turn[by_class] = np.arange(n_items, dtype=of_item) - np.repeat(starts, count)
+    turn[np.argsort(code, kind="stable")] = np.arange(n_items, dtype=of_item) - np.repeat(starts, count)
     return order[np.lexsort((rng.permutation(len(names)).astype(of_class)[code], turn))]
 
 

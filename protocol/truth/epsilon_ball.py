@@ -87,8 +87,7 @@ def epsilon_ball(
     """
     sizes = {"n_train": len(train.X), "n_database": len(database.X)}
     _check(n_neighbours=n_neighbours, n_sample=n_sample, reading=reading, **sizes)
-    share = n_neighbours / len(database.X)
-    radius = _radius(train.X, share=share, n_sample=n_sample, reading=reading, seed=seed)
+    radius = _radius(train.X, share=n_neighbours / len(database.X), n_sample=n_sample, reading=reading, seed=seed)
     indptr, indices = neighbours_within(query.X, database.X, radius)
     return {"indptr": indptr, "indices": indices, "radius": np.array([radius])}
 

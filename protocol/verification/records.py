@@ -267,8 +267,7 @@ def _differences(recorded: Any, computed: Any, keys: tuple[str, ...] = ()) -> It
         recorded, computed = ({str(at): one for at, one in enumerate(values)} for values in (recorded, computed))
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in recorded | computed:
-            both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
-            yield from _differences(*both, (*keys, key))
+            yield from _differences(recorded.get(key, _ABSENT), computed.get(key, _ABSENT), (*keys, key))
     elif not _equal(recorded, computed):
         yield keys, f"{_in_words(recorded, computed)} recorded, {_in_words(computed, recorded)} computed"
 

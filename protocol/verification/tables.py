@@ -208,8 +208,7 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
     without, summary = read_positions(folder.glob("excluded.csv")), stored["summary.csv"]
     scores = _scores(folder, codes, stored, without, progress)
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
-    excluded = excluded_labels(without, runs)
-    computed = tables_of(scores, undefined=summary["undefined"].iloc[0], excluded=excluded)
+    computed = tables_of(scores, undefined=summary["undefined"].iloc[0], excluded=excluded_labels(without, runs))
     for name, keys in _KEYS.items():
         text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=tables.DIGITS)
         on, table = list(keys), pd.read_csv(io.StringIO(text))

@@ -54,7 +54,7 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     assert scored == [*of_standard, *of_improved, "improved1 mine", "improved1 part"]
     features = {"gist": {}, "pixels": {"runs": 1, "splits": ["improved"], "n_bits": [16]}}
     other = load({"mine": MINE | {"feature": "pixels"}}, features=features)
-    assert (other.precomputed("gist"), other.precomputed("pixels")) == ([], ["mine"])
+    assert [other.precomputed(name, "improved") for name in features] == [[], ["mine"]]
     plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "random", "run": "1", "hasher": "part"}
     assert plan.each("{split}", job) == list(plan.code_files(job)) == ["improved"]
     assert plan.code_paths(job) == ["codes/improved/run1/query_16.npy", "codes/improved/run1/database_16.npy"]

@@ -37,7 +37,7 @@ def by_length(lines, n_runs=3):
         for name, values in lines.items()
         for n_bits, value in zip((8, 16), values, strict=True)
     ]
-    chart = PAGE.chart("by-length", **series_scales([*lines]), zero=False, range="[0, 1]")
+    chart = PAGE.chart("by-length", **series_scales(dict(zip(lines, lines, strict=True))), zero=False, range="[0, 1]")
     return Figure("made", "", "", chart, pd.DataFrame(rows), {})
 
 
@@ -75,7 +75,7 @@ def test_names_stand_at_the_ends_of_their_lines_in_order_and_apart(lines, expect
 
 def test_only_titles_have_the_choice_and_long_names_are_shown_in_full():
     """The name of a hasher may look like a place for the choice."""
-    chart = PAGE.chart("by-length", **series_scales(["{metric}"]), zero=True, range="[0, 1]")
+    chart = PAGE.chart("by-length", **series_scales({"{metric}": "{metric}"}), zero=True, range="[0, 1]")
     row = {"hasher": "{metric}", "metric": "mAP", "n_bits": 8, "mean": 0.3, "std": 0.5, "n_runs": 3}
     static = Figure("made", "", "", chart, pd.DataFrame([row]), {"metric": "mAP"}).static
     assert static["layer"][0]["encoding"]["y"]["title"] == "mAP"
@@ -104,7 +104,7 @@ def test_no_chart_of_lines_has_a_legend(results):
 def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
     """Each has a line in the colour of its hasher, which is a point if there is no interval."""
     values = {"zero": False, "range": "[0, 1]", "step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
-    spec = PAGE.chart(chart, **series_scales(["lsh"]), **values)
+    spec = PAGE.chart(chart, **series_scales({"lsh": "lsh"}), **values)
     row = {"hasher": "lsh", "n_bits": 8, "c": 1, means: 0.5, "std": 0.1, "low": 0.4, "high": 0.6}
     row |= {"versus": "improved", "value": 0.6}
     for n_runs in (2, 3):

@@ -47,7 +47,7 @@ def tables_of(scores=SCORES, **config):
     columns = [*SETTING, "hasher", "n_bits", "metric"]
     means = scores.groupby(columns, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     means = means.assign(extension="none", n_queries=100, n_database=99_900)
-    return paper_tables(Scores(CONFIG | config, means, scores, {}))
+    return list(paper_tables(Scores(CONFIG | config, means, scores, {})))
 
 
 def test_the_best_value_is_bold_and_the_second_underlined():

@@ -102,9 +102,9 @@ def test_choices_are_counted_over_runs_and_scores_averaged():
     keys = ("n_bits", "chosen", "best", "default")
     expected = [place | dict(zip(keys, values, strict=True)) for values in (of_short, of_long)]
     assert [*choices(scores := pd.DataFrame(table, columns=selection.COLUMNS))] == expected
-    assert at_edges(scores) == ["itq (n_iter)"]
-    assert at_edges(scores.assign(chosen=scores["options"] == "n_iter=7")) == []
-    assert at_edges(scores[scores["n_bits"] == 8]) == []  # both of two values are ends
+    assert list(at_edges(scores)) == ["itq (n_iter)"]
+    assert list(at_edges(scores.assign(chosen=scores["options"] == "n_iter=7"))) == []
+    assert list(at_edges(scores[scores["n_bits"] == 8])) == []  # both of two values are ends
 
 
 NAMED = {"names": {"features": {"gist": "GIST", "bow": "BoW"}, "splits": {}, "hashers": {"lsh": "LSH"}}}

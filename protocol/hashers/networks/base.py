@@ -213,14 +213,12 @@ class NetworkHasher(Hasher):
         checked = self._checked(arrays, {**self.learned, **declared}, n_features, where)
         network.load_state_dict({name.partition("/")[2]: torch.tensor(checked[name]) for name in declared})
         self.network_ = network.eval()
-        for name in self.learned:
-            setattr(self, name, checked[name])
+        vars(self).update({name: checked[name] for name in self.learned})
 
 
 def _arrays_of(network: Module) -> dict[str, NDArray]:
     """Return the parameters and buffers of a network as C-contiguous arrays, by the names in a model file."""
-    state = network.state_dict()
-    return {f"network_/{name}": tensor.cpu().contiguous().numpy() for name, tensor in state.items()}
+    return {f"network_/{name}": value.cpu().contiguous().numpy() for name, value in network.state_dict().items()}
 
 
 @contextlib.contextmanager

@@ -33,8 +33,7 @@ class CSQ(NetworkHasher):
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
         y = training.labels
         has_label = y if y.ndim == 2 else y[:, None] == np.unique(y)
-        centres = class_codes(has_label.shape[1], self.n_bits, rng)
-        votes = has_label @ np.where(centres, 1.0, -1.0)
+        votes = has_label @ np.where(class_codes(has_label.shape[1], self.n_bits, rng), 1.0, -1.0)
         self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:

@@ -178,8 +178,7 @@ def hadamard(order: int) -> NDArray[np.bool_] | None:
         return np.ones((1, 1), dtype=bool)
     p = order - 1
     if p % 4 == 3 and all(p % divisor for divisor in range(2, int(p**0.5) + 1)):
-        difference = np.subtract.outer(np.arange(p), np.arange(p)) % p
-        positive = np.isin(difference, np.arange(1, p) ** 2 % p)
+        positive = np.isin(np.subtract.outer(np.arange(p), np.arange(p)) % p, np.arange(1, p) ** 2 % p)
         # Q - I of the Jacobsthal matrix Q, bordered by ones: H H' = order I.
         return np.block([[np.ones((1, order), dtype=bool)], [np.ones((p, 1), dtype=bool), positive]])
     half = hadamard(order // 2) if order % 2 == 0 else None

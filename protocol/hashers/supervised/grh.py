@@ -143,8 +143,7 @@ class Machines:
         The normal is 0 for a bit that is equal for all rows.
         """
         n, n_bits = codes.shape
-        d = self._rows.shape[1]
-        w, t = np.zeros((d, n_bits), dtype=np.float32), -codes.mean(axis=0)
+        w, t = np.zeros((self._rows.shape[1], n_bits), dtype=np.float32), -codes.mean(axis=0)
         v, s, momentum, first = w, t, 1.0, 0.0
         for step in range(_STEPS):
             short = np.maximum(1 - codes * (self._rows @ v - s), 0) * codes

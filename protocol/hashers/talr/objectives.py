@@ -179,8 +179,7 @@ def dcg_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
 
 def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
     by_before = gain * (worth.by_start + worth.by_end)
-    zero = np.zeros_like(gain)
-    return _ranked(gain * worth.value, (worth.value, zero), (gain * worth.by_end, by_before), best)
+    return _ranked(gain * worth.value, (worth.value, np.zeros_like(gain)), (gain * worth.by_end, by_before), best)
 
 
 def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:
@@ -201,8 +200,7 @@ def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
 def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the gains of all pairs, 2^level - 1, and the largest DCG of each query; `levels` as in `binary_gains`."""
     gains = np.exp2(levels) - 1
-    discounts = _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
-    return gains, -np.sort(-gains, axis=1) @ discounts
+    return gains, -np.sort(-gains, axis=1) @ _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
 
 
 def relaxed_objective(

@@ -4,11 +4,11 @@ These are selected options, definitions, the papers' scores and claims, and prov
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from protocol import registry
-from protocol.report.figure import PAGE, Section
+from protocol.report.figure import PAGE, DataFrame, Section
 from protocol.report.results import Results
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
@@ -18,19 +18,13 @@ from protocol.scores.metadata import options_of
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, family
 from protocol.scores.summary import at
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
 _OPEN = ("refuted", "not replicated")
 
 
 def published_section(results: Results) -> Section | None:
     """Return the published scores whose combination was run, with the differences; None if there are none."""
-    if results.published is None:
-        return None
-    both = results.published.merge(results.plain, on=_ON)
-    if both.empty:
+    if results.published is None or (both := results.published.merge(results.plain, on=_ON)).empty:
         return None
     both = both.assign(gap=both["mean"] - both["value"])
     sizes = both["gap"].abs()
@@ -54,46 +48,43 @@ def options_section(results: Results) -> Section | None:
     """Return the selected options, how often each was selected, and the gain; None if no options were selected."""
     if results.selection is None:
         return None
-    rows = choices(results.selection)
-    text = PAGE.text("options", metric=rows[0]["metric"], edges=at_edges(results.selection))
+    rows = list(choices(results.selection))
+    text = PAGE.text("options", metric=rows[0]["metric"], edges=list(at_edges(results.selection)))
     return PAGE.section("options", [text], tables=[PAGE.table("options", rows)])
 
 
-def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return one row per feature, draw, hasher and code length.
+def choices(selection: DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield one row per feature, draw, hasher and code length.
 
     Parameters
     ----------
     selection : DataFrame
         As `protocol.hashers.selection.write_table` writes it.
 
-    Returns
-    -------
-    list of dict
+    Yields
+    ------
+    dict
         The combination (``feature``, ``sample``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``,
         ``metric``); ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and
         mean scores over the runs: ``best``, and ``default``, which is NaN if the grid lacks the default.
     """
     combination = ["feature", "sample", "hasher", "n_bits", "ground_truth", "metric"]
-    rows = []
     for key, trained in selection.groupby(combination, sort=True):
         best, default = at(trained, chosen=True), at(trained, default=True)["score"].mean()
         values = (*key, best["score"].mean(), default, Counter(best["options"]).most_common())
-        rows.append(dict(zip((*combination, "best", "default", "chosen"), values, strict=True)))
-    return rows
+        yield dict(zip((*combination, "best", "default", "chosen"), values, strict=True))
 
 
-def at_edges(selection: "pd.DataFrame") -> list[str]:
-    """Return the options that some run chose at an end of a grid of three or more numbers, as ``HASHER (OPTION)``."""
+def at_edges(selection: DataFrame) -> Iterator[str]:
+    """Yield the options that some run chose at an end of a grid of three or more numbers, as ``HASHER (OPTION)``."""
     import pandas as pd
 
-    edges = []
     for hasher, rows in selection.assign(options=selection["options"].map(options_of)).groupby("hasher", sort=True):
         for option in rows["options"].iloc[0]:
             values = pd.to_numeric(rows["options"].str.get(option), errors="coerce")  # NaN for a word
             is_end = values[rows["chosen"]].isin([values.min(), values.max()])
-            edges += [f"{hasher} ({option})"] * bool(values.nunique() > 2 and is_end.any())
-    return edges
+            if values.nunique() > 2 and is_end.any():
+                yield f"{hasher} ({option})"
 
 
 def meanings_section(results: Results) -> Section:

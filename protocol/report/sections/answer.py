@@ -5,20 +5,17 @@ import functools
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import finite_range, in_common, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FEW_QUERIES = 30
 """With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
@@ -38,8 +35,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
 @functools.lru_cache(maxsize=1)
 def _by_length(results: Results) -> Figure:
     """Return the figure of every score of plain codes, by metric."""
-    columns = ["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]
-    scores = results.by_metric(results.plain)[columns]
+    scores = results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
@@ -54,12 +50,11 @@ def _is_lower(metric: str) -> bool:
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
     excluded = [label for label in results.plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
-    left_out = [label.partition(" quer")[0] for label in excluded]
-    return PAGE.text("experiment", results=results, left_out=left_out)
+    return PAGE.text("experiment", results=results, left_out=[label.partition(" quer")[0] for label in excluded])
 
 
-def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
-    return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
+def _by_run(scores: DataFrame) -> DataFrame:
+    return scores.pivot(index="run", columns="hasher", values="value")
 
 
 def sentence(results: Results, selection: Selection) -> str:
@@ -80,10 +75,8 @@ def sentence(results: Results, selection: Selection) -> str:
         lengths.setdefault(one.best, []).append(str(n))
     interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
     values = {"results": results, "selection": selection, "lead": first, "n_bits": n_bits, "lengths": lengths}
-    values["n_lengths"] = len(leads)
+    values["leads"] = leads
     values["is_same"] = not math.isfinite(first.of.low) and math.isfinite(shared)  # the difference of all runs
-    # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
-    values["is_best"] = all(one.beats_all for one in leads.values())
     values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
@@ -113,8 +106,7 @@ def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, 
     """Return the table of the main metric, with the cells of every metric for the page's script."""
     header, rows, strong = by_metric.get(results.metric, _Cells(["hasher"], [], []))
     bold = frozenset((down, across) for down, columns in enumerate(strong) for across in columns)
-    table = PAGE.table(name, rows, header, bold, results=results, **values)
-    return dataclasses.replace(table, by_metric=by_metric)
+    return dataclasses.replace(PAGE.table(name, rows, header, bold, results=results, **values), by_metric=by_metric)
 
 
 @functools.lru_cache(maxsize=1)
@@ -157,7 +149,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     return pairs
 
 
-def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
+def _of_metric(metric: str, scores: DataFrame, shared: float) -> _Cells:
     """Return the paired differences of the hashers under one metric, and their intervals."""
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)

@@ -1,22 +1,17 @@
 """The effects of the order of ties (figure 3 of TALR), of the conventions that others use, and of the split."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from protocol.checks import listed
-from protocol.report.figure import PAGE, Figure, Section, series_scales
+from protocol.report.figure import PAGE, DataFrame, Figure, Section, series_scales
 from protocol.report.results import N_FIRST, Results, Scores
-from protocol.report.sections.curves import figure_of
+from protocol.report.sections.curves import CELL, figure_of
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
-_CELL = [*SETTING, "n_bits", "hasher"]
 
 
 def conventions_section(results: Results) -> Section:
@@ -34,11 +29,11 @@ def conventions_section(results: Results) -> Section:
 
 def _ties(results: Results) -> Figure:
     scores = results.plain[results.plain["metric"].isin(_NAMES)]
-    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
-    return figure_of("ties", results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]]), results)
+    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=CELL, columns="metric", values="mean")
+    return figure_of("ties", results.ordered(wide.reset_index()[[*CELL, *_NAMES.values()]]), results)
 
 
-def convention_values(results: Scores) -> "pd.DataFrame":
+def convention_values(results: Scores) -> DataFrame:
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
@@ -68,7 +63,7 @@ def splits_compared_section(results: Results) -> Section | None:
     return PAGE.section("splits-compared", text, [figure], splits=splits)
 
 
-def _between_splits(results: Results, first: str, others: Sequence[str]) -> "pd.DataFrame":
+def _between_splits(results: Results, first: str, others: Sequence[str]) -> DataFrame:
     """Return the mean of each hasher under the first split, and its paired difference from each other split.
 
     ``low`` and ``high`` are the limits of the interval of the ``difference``, which is a mean over runs.

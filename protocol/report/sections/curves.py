@@ -2,18 +2,15 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.evaluation.plots import LEAST_RECALL
-from protocol.report.figure import PAGE, Figure, Section, series_scales
+from protocol.report.figure import PAGE, DataFrame, Figure, Section, series_scales
 from protocol.report.results import Results, Scores
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_CELL = [*SETTING, "n_bits", "hasher"]
+CELL = [*SETTING, "n_bits", "hasher"]
 
 
 def curves_section(results: Results) -> Section:
@@ -28,7 +25,7 @@ def curves_section(results: Results) -> Section:
     return PAGE.section("curves", [PAGE.text("curves")], figures)
 
 
-def figure_of(name: str, rows: "pd.DataFrame", results: Results, **values: Any) -> Figure:
+def figure_of(name: str, rows: DataFrame, results: Results, **values: Any) -> Figure:
     """Return a figure of all hashers, which first shows the first selection.
 
     A value that the rows lack is replaced by the first that they have, as on the page.
@@ -41,18 +38,18 @@ def figure_of(name: str, rows: "pd.DataFrame", results: Results, **values: Any) 
     return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), **values)
 
 
-def top_rows(results: Scores, metric: str) -> "pd.DataFrame":
+def top_rows(results: Scores, metric: str) -> DataFrame:
     """Return precision or recall of the top N, with that of a random order, by the precision of the whole database."""
     rows, radii = at(results.table["curves"], metric=metric), results.table["radii"]
-    rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
+    rows = rows[[*CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
     if metric == "recall":
         return rows
     radii = at(radii, metric="precision[micro]")
-    chance = radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
-    return rows.merge(chance, on=_CELL)
+    chance = radii[radii["radius"] == radii["n_bits"]][[*CELL, "value"]].rename(columns={"value": "chance"})
+    return rows.merge(chance, on=CELL)
 
 
-def pr_rows(results: Scores) -> "pd.DataFrame":
+def pr_rows(results: Scores) -> DataFrame:
     """Return the points of the precision-recall curves of every setting, one for each Hamming radius.
 
     The smallest balls are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no
@@ -64,15 +61,15 @@ def pr_rows(results: Scores) -> "pd.DataFrame":
         The columns that identify a curve, ``radius``, ``precision`` and ``recall`` of all pairs of a run, and
         ``chance``, the precision of a random order: that of the largest ball, which contains the whole database.
     """
-    on = [*_CELL, "radius"]
+    on = [*CELL, "radius"]
     precision, recall = (
         at(results.table["radii"], metric=f"{side}[micro]")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
     rows = precision.merge(recall, on=on).sort_values("radius", kind="stable")
-    rows = rows.assign(chance=rows.groupby(_CELL)["precision"].transform("last"))
+    rows = rows.assign(chance=rows.groupby(CELL)["precision"].transform("last"))
     rows = results.ordered(rows[rows["recall"] >= LEAST_RECALL])
-    return rows.drop_duplicates([*_CELL, "precision", "recall"])
+    return rows.drop_duplicates([*CELL, "precision", "recall"])
 
 
 def binarisation_section(results: Results) -> Section | None:
@@ -84,7 +81,7 @@ def binarisation_section(results: Results) -> Section | None:
     return PAGE.section("binarisation", [PAGE.text("binarisation", why=why)], [figure_of("rescoring", rows, results)])
 
 
-def shares(results: Results) -> "pd.DataFrame":
+def shares(results: Results) -> DataFrame:
     """Return the mean share of the K true nearest neighbours that is found, with its interval, by setting and c.
 
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@K where K is 1; the
@@ -96,13 +93,12 @@ def shares(results: Results) -> "pd.DataFrame":
         for name, shown in results.names("ground_truth").items()
         if bases.get(name, name) == "nearest_neighbours"
     }
-    k = rows["ground_truth"].map(nearest)
-    c = [_factor(*pair) for pair in zip(rows["metric"], k, strict=True)]
-    rows = rows.assign(c=c).dropna(subset=["c", "mean"]).astype({"c": int}).drop_duplicates([*_CELL, "c"])
+    c = [_factor(*pair) for pair in zip(rows["metric"], rows["ground_truth"].map(nearest), strict=True)]
+    rows = rows.assign(c=c).dropna(subset=["c", "mean"]).astype({"c": int}).drop_duplicates([*CELL, "c"])
     half = half_width(rows["std"], rows["n_runs"], shared=rows["split"].map(results.shared).astype(float))
     low, high = shown_interval(rows["mean"] - half, rows["mean"] + half, rows["n_runs"], "neighbours@1")
     rows = rows.assign(low=low, high=high).sort_values("c", kind="stable")
-    return results.ordered(rows)[[*_CELL, "c", "mean", "low", "high", "n_runs"]]
+    return results.ordered(rows)[[*CELL, "c", "mean", "low", "high", "n_runs"]]
 
 
 def _factor(metric: str, k: float) -> float:
