@@ -226,14 +226,13 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
             return None
         rows = array.astype(str).tolist()
-    words = {*chain.from_iterable(rows)} - {"-1"}
+    words = {*chain.from_iterable(rows)} - {"-1", ""}
     are_numbers, given = all(map(text.is_number, words)), ids[1] if ids else {}
     if lacking := words - given.keys():
         if are_numbers:
             return None
-        raise ProtocolError(
-            f"{name}: {min(lacking, key=text.is_number)[:60]!r} is neither a row number nor in a list of ids. {_AS_RUN}"
-        )
+        unknown = min(sorted(lacking), key=text.is_number)[:60]
+        raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {_AS_RUN}")
     if are_numbers and any(given[word] != int(word) for word in words):
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")

@@ -28,6 +28,8 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
+_HOPELESS = 5
+"""Results are doubted if at most this many times as many are near as of random ones."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -462,6 +464,10 @@ def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[
     That may be the one of which the engine's distances are a function, `distance`. Without one, the recall of an engine
     that searches vectors must lack at most half as much.
     """
+    share, chance = lost.exact.mean(), ids.shape[1] / len(spaces[0].database)
+    if share < min(_HOPELESS * chance, 0.5):
+        hint = "Are queries or items in another order, or the farthest first?"
+        yield f"{lost.name}: {share:.2%} of the items are among the K nearest, of random ones {chance:.2%}. {hint}"
     ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
     least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
     for other in spaces[-1].others() if recall + least < 1 else ():

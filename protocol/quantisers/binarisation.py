@@ -186,7 +186,8 @@ def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArra
 
 def _curve_table(curve: RescoringCurve) -> Table:
     """Return the table of a curve of re-ranking: a row for each factor, two columns for each K."""
-    header, smallest = ["c"], [f"smallest c for {curve.target:g}"]
+    header, tried = ["c"], " of these" * (curve.by != "vectors")
+    smallest = [f"smallest c{tried} for {curve.target:g}"]
     rows: dict[int, list[str]] = {row.factor: [f"{row.factor:,}"] for row in sorted(curve.rows, key=lambda r: r.factor)}
     values = {(row.neighbours, row.factor): (row.expected, row.worst, row.best) for row in curve.rows}
     for number, least in curve.smallest_factor.items():

@@ -268,15 +268,11 @@ def test_labels_in_pandas_in_another_order_than_the_codes_are_refused():
     frame, labels = pd.DataFrame(DATABASE > 0, index=[*"abcde"] * 10), pd.Series(OF_DATABASE, index=[*"abcde"] * 10)
     inputs = {"query_labels": OF_QUERY, "metrics": METRICS}
     assert evaluated(QUERY > 0, frame, database_labels=labels, **inputs).metrics == means()
-    shuffled = labels.sort_index()
-    refuses(
-        r"^database labels: .+another order.+ Pass database_labels\.loc\[.+\] to match them by index",
-        evaluated,
-        QUERY > 0,
-        frame,
-        database_labels=shuffled,
-        **inputs,
-    )
+    shuffled, others = labels.sort_index(), labels.rename(str.upper)
+    message = r"^database labels: .+another order.+ Pass database_labels\.loc\[.+\] to match them by index"
+    for wrong in (shuffled, others):
+        refuses(message, evaluated, QUERY > 0, frame, database_labels=wrong, **inputs)
+    assert evaluated(QUERY > 0, frame, database_labels=labels.reset_index(drop=True), **inputs).metrics == means()
     evaluated(QUERY > 0, frame, database_labels=shuffled.to_numpy(), **inputs)
 
 

@@ -1,6 +1,7 @@
 """Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -280,7 +281,7 @@ REFUSED = [
 TREC = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
 NUMBERED = [list(map(str, range(30))), [str(item) for item in range(199, -1, -1)]]
 REFUSED += [
-    ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor in a list of ids\. {TREC}"),
+    ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor an id of the database\. {TREC}"),
     ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
     ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
 ]
@@ -298,6 +299,15 @@ def test_items_that_count_from_one_are_refused_by_their_distances(exact, space):
     refuses(said, hp.attribute, np.where(ids == -1, 0, ids), **inputs)  # of -1, 1 was added as well
     ids[:, 0] = np.arange(30)
     refuses("results: the first column counts the rows, and few of these items are near", hp.attribute, ids, **inputs)
+
+
+def test_results_that_are_no_better_than_random_ones_are_doubted(exact):
+    ids, _, inputs, _ = exact("cosine")
+    assert not hp.attribute(ids, **inputs).warnings
+    (warning,) = hp.attribute(np.roll(ids, 1, axis=0), **inputs).warnings
+    assert re.fullmatch(
+        r"results: \d.\d\d% of the items are among the K nearest, of random ones 2.50%. Are .*", warning
+    )
 
 
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)

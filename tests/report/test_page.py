@@ -349,6 +349,10 @@ def test_the_best_hasher_under_each_convention_is_compared_by_setting(results, b
         made = changed(results, examples={"conventions": rows.assign(value=value)})
         sentence = f"The best hasher by mAP depends on the convention in {n} of 4 settings."
         assert of(made, "conventions").text == [sentence]
+    is_other = rows["hasher"] == "lsh"  # the other hasher alone has undefined values, whose treatments are two rows
+    treated = [rows[is_other].assign(value=0.1, undefined=way) for way in ("0", "left out")]
+    rows = pd.concat([rows[~is_other].assign(value=0.2, undefined="no difference"), *treated])
+    assert " in 0 of 4 settings." in of(changed(results, examples={"conventions": rows}), "conventions").text[0]
     assert of(bare, "conventions").text == []
 
 

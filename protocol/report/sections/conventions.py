@@ -1,6 +1,7 @@
 """The effects of the order of ties (figure 3 of TALR), of the conventions that others use, and of the split."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
+_SAME = "no difference"
 
 
 def conventions_section(results: Results) -> Section:
@@ -19,12 +21,25 @@ def conventions_section(results: Results) -> Section:
     figures = [_ties(results)] if set(_NAMES) <= set(results.config["metrics"]) else []
     rows = convention_values(results)
     named = at(rows, named="yes").dropna(subset="value")
-    best = named.loc[named.groupby([*SETTING, "label"])["value"].idxmax()].groupby(list(SETTING))["hasher"].nunique()
+    best = _n_best(named)
     shown = at(results.plain, **results.selections[0].combination, metric=results.metric)
     choices = results.selections[0].setting | {"hasher": str(shown.loc[shown["mean"].fillna(-1).idxmax(), "hasher"])}
     figures.append(PAGE.figure("one-number", rows, choices))
     text = [PAGE.text("conventions", depends=(best > 1).sum(), n=len(best))] if len(set(named["hasher"])) > 1 else []
     return PAGE.section("conventions", text, figures)
+
+
+def _n_best(values: DataFrame) -> Any:
+    """Return how many hashers are best under some convention, by setting.
+
+    A hasher without undefined values has the same one under every treatment of these, which other hashers have.
+    """
+    metric = [*SETTING, "metric"]
+    treatments = values.loc[values["undefined"] != _SAME, [*metric, "undefined"]].drop_duplicates()
+    every = values.merge(treatments.rename(columns={"undefined": "as"}), on=metric, how="left").fillna({"as": _SAME})
+    every = every[(every["undefined"] == _SAME) | (every["undefined"] == every["as"])].reset_index(drop=True)
+    best = every.loc[every.groupby([*metric, "as"])["value"].idxmax()]
+    return best.groupby(list(SETTING))["hasher"].nunique()
 
 
 def _ties(results: Results) -> Figure:
@@ -37,7 +52,7 @@ def convention_values(results: Scores) -> DataFrame:
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
-    undefined = rows["undefined"].map(lambda way: "" if way == "no difference" else f", 0/0: {way}")
+    undefined = rows["undefined"].map(lambda way: "" if way == _SAME else f", 0/0: {way}")
     named = np.where(rows["reported_as_map_by"] != "", "yes", "no")
     return rows.assign(label=rows["metric"] + undefined, named=named)
 
