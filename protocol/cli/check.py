@@ -81,7 +81,7 @@ def _split(experiment: "Experiment", name: str) -> str:
     sizes, drawn = experiment.sizes(name), registry.get("split", name).random
     balanced = "; drawn with equally many items of each class while these last" * bool(drawn and experiment.labelled)
     few = f"; fewer than {_FEW} queries in a run, so scores are uncertain" * (sizes.get("query", _FEW) < _FEW)
-    return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{balanced}{few}"
+    return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}{balanced}"
 
 
 def _plugins(experiment: "Experiment") -> list[str]:

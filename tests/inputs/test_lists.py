@@ -144,7 +144,7 @@ def test_the_ids_next_to_codes_need_no_known_name(here, header, codes, expected)
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na,owl\nb,fox\n")
     with pytest.raises(
-        ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\. Its first id is 'a'\.$"
+        ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\. The first id in the file is 'a'; add"
     ):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
