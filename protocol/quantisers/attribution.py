@@ -136,7 +136,8 @@ class Attribution(Printed):
         One for each set of results.
     faults : tuple of Fault
     warnings : tuple of str
-        Results that fit another distance between vectors than the one that defines the true neighbours.
+        Results that are hardly nearer than random ones, or fit another distance between vectors than the one that
+        defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -459,10 +460,10 @@ def _measured(
 
 
 def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[_Space], threads: int) -> Iterator[str]:
-    """Yield a warning for each other distance by which the recall of the first queries is larger.
+    """Yield a warning if results are hardly nearer than random ones, and for each distance by which recall is larger.
 
-    That may be the one of which the engine's distances are a function, `distance`. Without one, the recall of an engine
-    that searches vectors must lack at most half as much.
+    The latter is the recall of the first queries. The distance may be the one of which the engine's distances are a
+    function, `distance`. Without one, the recall of an engine that searches vectors must lack at most half as much.
     """
     share, chance = lost.exact.mean(), ids.shape[1] / len(spaces[0].database)
     if share < min(_HOPELESS * chance, 0.5):
