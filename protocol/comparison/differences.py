@@ -42,7 +42,7 @@ def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
     if isinstance(one, Why) or isinstance(other, Why):
         return "; ".join(dict.fromkeys(value for value in (one, other) if isinstance(value, Why)))
     if one.unit != other.unit:
-        return f"one has a value per {one.unit}, the other a value per {other.unit}"
+        return f"one has a value per {one.unit}, the other a value per {other.unit}, so their queries may differ"
     x, y = one.numbers, other.numbers
     if one.unit == RUN:
         if not np.array_equal(one.items, other.items):
