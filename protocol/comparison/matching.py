@@ -179,9 +179,7 @@ def _names_of(score: Score, other: Score | None) -> str:
     if record is None or row is None or {*_differing(record, row)} - ({*_CHOSEN} - record.assumed.keys()):
         return ""
     differing = [name for name in _CHOSEN if record.fields[name] != row.fields[name]]
-    if differing == ["ground_truth"] and f"{record.fields['ground_truth']}".startswith(
-        f"{row.fields['ground_truth']} ("
-    ):
+    if differing == ["ground_truth"] and f"{record.fields[differing[0]]}".startswith(f"{row.fields[differing[0]]} ("):
         return ""  # the name is the same, and digests of others with it differ
     named = (f"--{name.replace('_', '-')} {shlex.quote(row.fields[name] or 'NAME')}" for name in differing)
     return f" If these are the same, make {record.file} with `protocol evaluate {' '.join(named)}`."

@@ -101,15 +101,21 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
     Raises
     ------
     ProtocolError
-        Also if there are ids of the codes, but labels without ids, or the file of the codes has them in another order.
+        Also if there are ids of the codes, but labels without ids, or the file of the codes has them in another order;
+        or if that has ids that do not ascend, and the labels have none.
     """
+    code_file = (codes or {}).get("file", "")
     if listing.ids is None and ids_of_codes is not None:
         problem = f"labels without ids, so {named(ids_of_codes, 'the ids')} can't order them"
         raise ProtocolError(f"{listing.name}: {problem}.")
-    if listing.ids is None or (ids_of_codes is None and not is_file(source)):
+    if ids_of_codes is None and not is_file(source):
         return listing
-    code_file = (codes or {}).get("file", "")
     columns = read_columns(*path_and_key(code_file)) if path_of(code_file).suffix.lower() in TEXT else Columns()
+    if listing.ids is None:
+        if columns.ids:
+            remedy = "Write labels with ids, or the codes without,"
+            check_order(code_file, np.array(columns.ids), f"labels in {listing.name}", remedy)
+        return listing
     if ids_of_codes is not None:
         name, given = named(ids_of_codes, "the ids"), ids_from(ids_of_codes, f"ids for {listing.name}", n_items)
         for ids in map(list, (columns.ids, *columns.others.values())):

@@ -342,6 +342,9 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
         name = table.words[0][0][:80]
         raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
     if table.is_short:
+        if are_files and len(ids) == n_items and not table.is_python:
+            at = table.at([*map(len, table.words)].index(1))
+            raise ProtocolError(f"{at} has an id and no label. Add one, or write {table.name}:id-classes for none.")
         return False
     end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
     names_ids = not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1]))

@@ -121,6 +121,9 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here, caplog):
             refuses(message, label_pair, "y.csv", CLASSES, 3, 3, given)
         else:
             assert label_pair("y.csv", CLASSES, 3, 3, given)[0].tolist() == [0, 1, 1]
+    Path("z.txt").write_text("owl\nowl\nfox\n")
+    given = {"query_codes": {"file": "c.csv"}}
+    refuses(r"^c\.csv: its ids do not ascend .* labels in z\.txt\. Write", label_pair, "z.txt", CLASSES, 3, 3, given)
     caplog.set_level(logging.INFO, logger="protocol.inputs")
     label_pair("y.csv", CLASSES, 2, 3, {"query_ids": ["b", "c"]})
     assert "y.csv: its rows are put in the order of the ids, by id; 1 row for no item" in caplog.messages
