@@ -146,7 +146,7 @@ def _relevance(n_classes: int, n_database: int) -> dict[str, Any]:
     from protocol.configuration.options import with_defaults
 
     if n_classes > 1:
-        return {"ground_truths": ["class_label"]}
+        return {"ground_truths": ["class_label"], "unhashed": "cosine"}
     options, n_neighbours = with_defaults("ground_truth", "epsilon_ball", {}), n_database // 3
     few = {"ground_truth_options": {"epsilon_ball": {"n_neighbours": n_neighbours}}}
     return {"ground_truths": ["epsilon_ball"]} | (few if n_neighbours < options["n_neighbours"] else {})

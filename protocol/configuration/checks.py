@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing import read_excluded
-from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
+from protocol.checks import ProtocolError, abridged, counted, listed, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.schema import at
 from protocol.datasets import Data, check_vectors, load, redacted
+from protocol.evaluation.conventions import is_defined
 from protocol.hashers.selection import points
 from protocol.inputs.arrays import shape_with_ids, user_path
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
-from protocol.scores.metadata import supervision_of
+from protocol.scores.metadata import UNHASHED, supervision_of
 from protocol.splits import VALIDATION, Items, list_paths, read_lists
 
 
@@ -65,7 +66,8 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     with at("dataset_options"):
         data = load(record.name, {}, config["dataset_options"])
         steps = itertools.chain(*(feature.steps.values() for feature in experiment.features.values()))
-        check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps))
+        is_scaled = config["unhashed"] == "cosine" or any(own[:1] == ["l2"] for own in steps)
+        check_vectors(data, scaled=is_scaled)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
             _log_classes(split, data, read_lists(files, data.ids, n_classes(data.labels)), config)
@@ -111,6 +113,22 @@ def _check_quantisers(experiment: Experiment) -> None:
     for feature in experiment.features.values():
         if all(experiment.ground_truths[name].plugin != "nearest_neighbours" for name in feature.ground_truths):
             raise ProtocolError(f"quantisers: feature {feature.name!r} needs the ground truth nearest_neighbours.")
+
+
+def _check_unhashed(experiment: Experiment) -> None:
+    """Refuse a reference that no metric can score, whose vectors can't be compared, or whose name is taken."""
+    distance, metrics = experiment.config["unhashed"], experiment.config["metrics"]
+    if distance is None:
+        return
+    if not any(is_defined(metric, distance) for metric in metrics):
+        raise ProtocolError(f"unhashed: {listed(metrics)} can only be computed for codes. Add mAP to metrics.")
+    if UNHASHED in [*experiment.hashers, *experiment.codes]:
+        raise ProtocolError(
+            f"unhashed: the vectors themselves are called {UNHASHED!r}. Rename the method of this name."
+        )
+    for feature in experiment.features.values():
+        if len(feature.modalities) > 1:
+            raise ProtocolError(f"unhashed: the two modalities of feature {feature.name!r} have no common distance.")
 
 
 def _check_excluded(experiment: Experiment) -> None:
@@ -321,6 +339,7 @@ _OF_EXPERIMENT = {
     "exclude_queries": _check_excluded,
     "quantisers": _check_quantisers,
     "training_labels": _check_training_labels,
+    "unhashed": _check_unhashed,
 }
 _OF_FEATURE = {
     "options": _check_arrays,

@@ -18,7 +18,7 @@ from protocol.checks import ProtocolError
 from protocol.configuration.experiment import FIELDS, Experiment, FeaturePlan, Variant, supervising
 from protocol.inputs.arrays import path_of
 from protocol.provenance import derive
-from protocol.scores.metadata import options_text
+from protocol.scores.metadata import UNHASHED, options_text
 from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, sampling_split
 
 Wildcards = Mapping[str, str]
@@ -72,16 +72,17 @@ class Plan:
 
     def each(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
         """Return the files of a pattern for every combination that agrees with the wildcards, each file once."""
-        return list(dict.fromkeys(self.each_row(pattern, wildcards)))
+        return list(dict.fromkeys(pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))))
 
     def file(self, pattern: str, wildcards: Wildcards) -> str:
         """Return the one file of a pattern that the wildcards determine."""
         (file,) = self.each(pattern, wildcards)
         return file
 
-    def each_row(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
-        """Return the file of every such combination, in the order of `split_runs` for one feature and hasher."""
-        return [pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))]
+    def each_split(self, pattern: str, wildcards: Wildcards) -> list[str]:
+        """Return the file of a pattern for every split and run, in the order of `split_runs`."""
+        rows = self.rows(dict(wildcards.items()))
+        return [*{(row["split"], row["run"]): pattern.format(**row) for row in rows}.values()]
 
     def each_trained(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every hasher that is trained, each file once."""
@@ -376,7 +377,8 @@ class Plan:
     def supervision_of_methods(self) -> dict[str, str]:
         """What each method learned from in addition to the training vectors, by feature and method."""
         pairs = dict.fromkeys((row["feature"], row["hasher"]) for row in self.experiment.combinations)
-        return {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
+        methods = {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
+        return methods | {f"{feature} {UNHASHED}": "none" for feature in self.experiment.features}
 
 
 def _described(variant: Variant) -> dict[str, Any]:

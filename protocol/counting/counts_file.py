@@ -152,7 +152,12 @@ def read_counts(
                 excluded = without.get((of_split, int(run)), np.empty(0, dtype=np.int64))
                 remaining = np.delete(np.arange(counts.n_queries), excluded)
                 if excluded.size and remaining.size:
-                    items = items_sha256(stored.items, "without", storage.array_digest(excluded))
+                    items = items_without(stored.items, excluded)
                     yield stored._replace(items=items, counts=counts.of_queries(remaining))
                 elif remaining.size:
                     yield stored
+
+
+def items_without(items: str, excluded: Integers) -> str:
+    """Return the digest of a run's items without queries at some positions."""
+    return items_sha256(items, "without", storage.array_digest(excluded)) if excluded.size else items

@@ -9,7 +9,7 @@ import numpy as np
 from protocol import registry
 from protocol.checks import one_of
 from protocol.counting import StackedCounts, StoredCounts
-from protocol.counting.counts import Floats, HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._ties import UNDEFINED, mean, means
 
 ALL = "all"
@@ -80,6 +80,26 @@ def evaluate_extended(
         of_codes = {name: metrics[name](extended, undefined=undefined) for name in metrics if name not in of_ranking}
         values = shared | of_codes
         yield extension, s, {name: values[name] for name in metrics}
+
+
+def means_of_blocks(
+    blocks: Iterable[HammingCounts], names: Sequence[str], *, undefined: str = "zero", without: Integers | None = None
+) -> dict[str, float]:
+    """Return the mean of each metric over all queries of consecutive blocks of queries.
+
+    Parameters
+    ----------
+    blocks : iterable of HammingCounts
+    names, undefined
+        As for `evaluate`; each metric has a value per query.
+    without : ndarray of int64, optional
+        The positions of queries to leave out.
+    """
+    parts = [evaluate(counts, names, undefined=undefined) for counts in blocks]
+    values = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return {
+        name: mean(np.delete(of_queries, [] if without is None else without)) for name, of_queries in values.items()
+    }
 
 
 def score_rows(

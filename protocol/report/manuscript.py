@@ -13,9 +13,10 @@ from protocol import registry
 from protocol.report.drawing import file_name
 from protocol.report.examples import middle
 from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, DataFrame, Figure, cells, series_scales
-from protocol.report.results import Scores, read_examples, with_display_names
+from protocol.report.results import Scores, read_examples, run_scores_of, with_display_names
 from protocol.report.sections.conventions import convention_values
 from protocol.report.sections.curves import pr_rows, top_rows
+from protocol.scores.metadata import UNHASHED
 from protocol.scores.statistics import CORRECTED, NO_TEST, finite_range, lead
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table, read_table
@@ -39,9 +40,9 @@ def read_scores(
     config : mapping
         The checked configuration, with the display names as ``names``.
     """
-    runs, means = (with_display_names(at(read_table(path), extension="none"), config) for path in (scores, summary))
+    runs, means = (with_display_names(read_table(path), config) for path in (scores, summary))
     needed = [path for path in examples if Path(path).stem in _EXAMPLES]
-    return Scores(config, means, runs, read_examples(needed, config))
+    return Scores(config, means, **run_scores_of(runs), examples=read_examples(needed, config))
 
 
 def _setting(results: Scores) -> dict[str, str]:
@@ -85,8 +86,8 @@ def paper_figures(results: Scores) -> Iterator[Figure]:
     for metric in _metrics(results):
         rows = at(results.plain, metric=metric, **setting).dropna(subset="mean")
         if len(rows):
+            rows = results.with_unhashed(rows[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]])
             rows = rows.assign(metric=results.names("metric")[metric])
-            rows = rows[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
             chart = PAGE.chart("by-length", **scales, zero=False, range=str(finite_range(metric)))
             yield figure(chart, ["scores", metric], rows, "paper-scores", metric, n_runs=rows["n_runs"].max())
     curves = {"precision-at-n": top_rows(results, "precision"), "recall-at-n": top_rows(results, "recall")}
@@ -130,11 +131,15 @@ def _table(results: Scores, metric: str, means: DataFrame, rows: DataFrame) -> T
     about = _about(results, rows, setting, metric) | {"n_runs": list(rows["n_runs"]), "std": rows["std"].max()}
     about |= {"is_tested": any(one is not None for one in leads), "n_pairs": math.comb(len(texts), 2)}
     about |= {"no_test": NO_TEST if math.isinf(results.shared[setting["split"]]) else "", "test": CORRECTED}
-    about |= {"one_dataset": results.runs_share([setting["split"]])}
+    vectors = at(results.unhashed, metric=metric, **setting)["value"].dropna()
+    about |= {"n_vectors": len(vectors), "one_dataset": results.runs_share([setting["split"]])}
     caption = PAGE.text("paper-table", **about, mark=MARK if marked.any(axis=None) else "")
     name = _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric)
     header = ["Method", *(f"{n_bits} bits" for n_bits in means)]
     body = [[str(hasher), *of_hasher] for hasher, *of_hasher in texts.itertuples()]
+    if len(vectors):
+        mean = f"{vectors.mean():.{digits}f}"
+        body.append([f"{UNHASHED} ({results.config[UNHASHED]})", *[mean] * len(means.columns)])
     return Table(name, caption, header, body, strong=cells(ranks == 1), second=cells(ranks == 2))
 
 

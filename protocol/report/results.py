@@ -16,7 +16,7 @@ from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
 from protocol.report.figure import DataFrame, in_words
-from protocol.scores.metadata import UNSUPERVISED, supervision_of
+from protocol.scores.metadata import UNHASHED, UNSUPERVISED, supervision_of
 from protocol.scores.statistics import FIXED_SPLIT, ONE_DATASET
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
@@ -68,6 +68,8 @@ class Scores:
         As `protocol.scores.summary.summarise` returns it.
     run_scores : DataFrame
         The scores of plain codes in each run, as `collect` returns them.
+    unhashed : DataFrame
+        Those of the vectors themselves; empty if they were not scored.
     examples : mapping of str to DataFrame
         The tables of `protocol.report.examples` by name, with columns for the feature and the split.
     """
@@ -75,12 +77,20 @@ class Scores:
     config: Mapping[str, Any]
     summary: DataFrame
     run_scores: DataFrame
+    unhashed: DataFrame
     examples: Mapping[str, DataFrame]
 
     @cached_property
     def plain(self) -> DataFrame:
         """The rows of the summary for codes without extension, ordered."""
-        return self.ordered(at(self.summary, extension="none"))
+        rows = at(self.summary, extension="none")
+        return self.ordered(rows[rows["hasher"] != UNHASHED])
+
+    def with_unhashed(self, scores: DataFrame) -> DataFrame:
+        """Return scores with the mean of the vectors themselves as the column ``unhashed``, if they were scored."""
+        keys = ["metric", *SETTING]
+        means = self.unhashed.groupby(keys)["value"].mean().rename(UNHASHED)
+        return scores.join(means, on=keys) if len(means) else scores
 
     @cached_property
     def hashers(self) -> dict[str, str]:
@@ -155,7 +165,7 @@ class Results(Scores):
 
     Parameters
     ----------
-    config, summary, run_scores, examples
+    config, summary, run_scores, unhashed, examples
         As for `Scores`.
     provenance : mapping
         The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
@@ -212,6 +222,13 @@ def with_display_names(table: DataFrame, config: Mapping[str, Any]) -> DataFrame
     return table.assign(**{kind: table[kind].replace(config["names"][f"{kind}s"]) for kind in _KINDS if kind in table})
 
 
+def run_scores_of(metrics: DataFrame) -> dict[str, DataFrame]:
+    """Return the fields `run_scores` and `unhashed` of `Scores` from the table metrics.csv."""
+    plain = at(metrics, extension="none")
+    is_code = plain["hasher"] != UNHASHED
+    return {"run_scores": plain[is_code], "unhashed": plain[~is_code]}
+
+
 @contextlib.contextmanager
 def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
     """Open the results of an experiment as a context; images are read from their file when they are needed.
@@ -240,7 +257,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
         yield Results(
             config=config,
             summary=read(files["summary"]),
-            run_scores=at(read(files["metrics"]), extension="none"),
+            **run_scores_of(read(files["metrics"])),
             examples=read_examples(files["examples"], config),
             provenance=provenance,
             items=storage.read(files["labels"]),

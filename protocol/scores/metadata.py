@@ -51,6 +51,9 @@ The ranking is part of the method, so that two rankings of the same codes can be
 determined by the codes alone. In a comparison, its name is part of the method's name, see `method_name`.
 """
 
+UNHASHED = "unhashed"
+"""The name, among the hashers of an experiment, of the vectors themselves, which are the reference for their codes."""
+
 UNSUPERVISED = ("none", "unknown")
 """The values of ``supervision`` for methods that learn from the training vectors alone, and for precomputed codes.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.checks import ProtocolError, printable
 from protocol.provenance import VERSION
-from protocol.scores.metadata import NONE_EXCLUDED, pipeline_convention
+from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, pipeline_convention
 from protocol.scores.statistics import metric_range, shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
@@ -58,6 +58,7 @@ def summarise(
     options: Mapping[str, str] | None = None,
     supervision: Mapping[str, str] | None = None,
     excluded: Mapping[str, str] | None = None,
+    unhashed: str | None = None,
 ) -> "pd.DataFrame":
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
@@ -80,6 +81,8 @@ def summarise(
     excluded : mapping of str to str, optional
         The values of the column ``excluded_queries``, as `protocol.evaluation.exclusion` makes them, by feature
         and split, separated by a space; by default, no query was excluded.
+    unhashed : str, optional
+        The distance by which the vectors themselves, called `UNHASHED`, were ranked.
     """
     columns, sizes = list(SETTING), list(ITEMS[:-1])
     summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
@@ -95,7 +98,7 @@ def summarise(
         supervision=[(supervision or {}).get(name, "unknown") for name in learners],
         undefined=undefined,
         ties=summary["metric"].map(ties),
-        ranking="hamming",
+        ranking=[unhashed if name == UNHASHED else "hamming" for name in summary["hasher"]],
         convention=pipeline_convention(undefined),
         version=VERSION,
     )

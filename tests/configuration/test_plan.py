@@ -43,7 +43,7 @@ def test_files_agree_with_the_wildcards():
     of_hasher = {"feature": "gist", "hasher": "itq"}
     assert plan.each("{sample}/run{run}", of_hasher) == ["random/run0", "random/run1"]  # of two splits
     assert plan.split_runs(of_hasher) == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
-    assert plan.each_row("{split} {sample}", of_hasher) == ["standard random"] * 2 + ["improved random"] * 2
+    assert plan.each_split("{split} {sample}", of_hasher) == ["standard random"] * 2 + ["improved random"] * 2
     assert plan.each(CODES, {"feature": "sift", "split": "improved"}) == ["<results>/sift/random/run0/lsh/codes.h5"]
     with pytest.raises(ProtocolError, match=r"^experiment 'small' has no job for feature sift, run 1\.$"):
         plan.file("{sample}", {"feature": "sift", "run": "1"})

@@ -153,7 +153,7 @@ def every(pattern):
 
 def of_each_split(pattern):
     """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
-    return functools.partial(PLAN.each_row, pattern)
+    return functools.partial(PLAN.each_split, pattern)
 
 
 features = one("<data>/{extraction}/features.h5")
@@ -183,7 +183,7 @@ def parts(wildcards):
 def shards(wildcards):
     """Return the counts of all shards, for every split and run; none if the database is not divided."""
     folder = "<results>/{feature}/{sample}/run{run}/{hasher}/shards"
-    folders = PLAN.each_row(folder, wildcards)
+    folders = PLAN.each_split(folder, wildcards)
     return [f"{one}/{shard}.h5" for one in folders for shard in PLAN.shards]
 
 

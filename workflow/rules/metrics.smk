@@ -1,6 +1,7 @@
 EXCLUDED = ["<results>/excluded.csv"] if PLAN.exclusion_file else []
 EXCLUDED_OF = {"scores": EXCLUDED, "duplicates": ["<results>/near_duplicates.csv"]}
 SCORES = each("<results>/{feature}/scores/{hasher}.csv")
+SCORES += each("<results>/{feature}/scores/unhashed.csv") if CONFIG["unhashed"] else []
 WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv") if PLAN.duplicates else []
 
 
@@ -49,6 +50,34 @@ rule score:
         "../scripts/score.py"
 
 
+rule unhashed:
+    """Compute the metrics of the vectors of a feature themselves, over all runs and splits."""
+    input:
+        **sealed(excluded=EXCLUDED),
+        features=features,
+        ground_truths=of_each_split("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
+        splits=of_each_split("<results>/splits/{split}/run{run}/splits.h5"),
+    output:
+        **sealed(scores="<results>/{feature}/scores/unhashed.csv"),
+    log:
+        "<logs>/{feature}/scores/unhashed.log",
+    benchmark:
+        "<benchmarks>/{feature}/scores/unhashed.tsv"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 2 * mb(input)),
+        runtime=lambda wildcards, input, attempt: attempt * (60 + mb(input)),
+    params:
+        dataset=DATASET,
+        feature=PLAN.feature,
+        split_runs=PLAN.split_runs,
+        distance=CONFIG["unhashed"],
+        metrics=CONFIG["metrics"],
+        undefined=CONFIG["undefined"],
+        code=code("unhashed.py", feature=PLAN.feature, metric=METRICS),
+    script:
+        "../scripts/unhashed.py"
+
+
 rule metrics:
     """Gather the scores, their means over the runs, the runs, the options selected, and the effect of near-duplicates."""
     input:
@@ -73,6 +102,7 @@ rule metrics:
         undefined=CONFIG["undefined"],
         options=PLAN.options_of_scores,
         supervision=PLAN.supervision_of_methods,
+        unhashed=CONFIG["unhashed"],
         code=code("metrics.py", metric=METRICS),
     script:
         "../scripts/metrics.py"

@@ -112,7 +112,7 @@ rule paper:
     log:
         "<logs>/paper.log",
     params:
-        config={key: CONFIG[key] for key in ("metrics", "undefined", *SUPERVISION_KEYS)} | NAMES,
+        config={key: CONFIG[key] for key in ("metrics", "undefined", "unhashed", *SUPERVISION_KEYS)} | NAMES,
         code=code("paper.py", metric=METRICS),
     script:
         "../scripts/paper.py"

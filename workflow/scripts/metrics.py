@@ -11,7 +11,7 @@ def main(job):
     scores, p = collect(job.input.scores), job.params
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
     excluded = excluded_labels(read_positions(job.input.excluded), runs)
-    about = {"options": p.options, "supervision": p.supervision, "excluded": excluded}
+    about = {"options": p.options, "supervision": p.supervision, "excluded": excluded, "unhashed": p.unhashed}
     for name, table in tables_of(scores, undefined=p.undefined, **about).items():
         write_table(job.output[name.removesuffix(".csv")], table)
     for path in job.output.selection:

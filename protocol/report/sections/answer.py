@@ -12,8 +12,19 @@ import numpy as np
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
-from protocol.scores.metadata import NONE_EXCLUDED, is_bound
-from protocol.scores.statistics import finite_range, in_common, lead, paired_differences, shown_interval, why_not_shown
+from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, is_bound
+from protocol.scores.statistics import (
+    PairedDifference,
+    Test,
+    corrected,
+    difference_of,
+    finite_range,
+    in_common,
+    lead,
+    paired_differences,
+    shown_interval,
+    why_not_shown,
+)
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
@@ -28,7 +39,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
     if (n_queries := len(results.splits[selection.split]["query"])) < _FEW_QUERIES:
         text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
-    tables = [_main_table(results, selection), *_differences(results, selection)]
+    tables = [_main_table(results, selection), *_losses(results, selection), *_differences(results, selection)]
     return PAGE.section("answer", text, [_by_length(results)], tables)
 
 
@@ -36,6 +47,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
 def _by_length(results: Results) -> Figure:
     """Return the figure of every score of plain codes, by metric."""
     scores = results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
+    scores = results.with_unhashed(scores)
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
@@ -153,17 +165,22 @@ def _of_metric(metric: str, scores: DataFrame, shared: float) -> _Cells:
     """Return the paired differences of the hashers under one metric, and their intervals."""
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
-    ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
-    low, high = shown_interval(*ends, len(scores), metric, difference=True)
-    digits = decimals((high - low) / 2) if (high > low).any() else 3
-    texts = {
-        (below, above): "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", brackets(least, most, digits)]))
-        for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
-    }
+    texts = _of_pairs(pairs, len(scores), metric)
     above = [(below, names[:n]) for n, below in enumerate(names)][1:]
-    rows = [[below, *(texts[below, one] for one in others)] for below, others in above]
+    rows = [[below, *(texts[one, below] for one in others)] for below, others in above]
     strong = [[n for n, one in enumerate(others, 1) if pairs[one, below].is_significant] for below, others in above]
     return _Cells(["hasher", *names[:-1]], rows, strong)
+
+
+def _of_pairs(pairs: Mapping[Test, PairedDifference], n_runs: int, metric: str) -> dict[Test, str]:
+    """Return the text of each difference: its mean, and below it the interval, if one is shown."""
+    ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
+    low, high = shown_interval(*ends, n_runs, metric, difference=True)
+    digits = decimals((high - low) / 2) if (high > low).any() else 3
+    return {
+        test: "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", brackets(least, most, digits)]))
+        for (test, pair), least, most in zip(pairs.items(), low, high, strict=True)
+    }
 
 
 def _differences(results: Results, selection: Selection) -> list[Table]:
@@ -176,3 +193,46 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
     values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
     return [_following("differences", pairs, results=results, **values)]
+
+
+def _losses(results: Results, selection: Selection) -> list[Table]:
+    """Return a table of the vectors' own scores, and what the codes lose; [] if the vectors were not scored."""
+    by_metric = _losses_by_metric(results).get(tuple(selection.setting.values()))
+    if by_metric is None:
+        return []
+    shared = results.shared[selection.split]
+    about = {
+        "why": why_not_shown([selection.n_runs], shared),
+        "is_tested": math.isfinite(shared) and selection.n_runs > 1,
+    }
+    return [_following("unhashed", by_metric, results=results, selection=selection, **about)]
+
+
+@functools.lru_cache(maxsize=1)
+def _losses_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cells]]:
+    """Return the vectors' own scores and the differences of the codes from them, by setting and metric.
+
+    The differences are paired over the runs; those of all hashers at one code length are one family of tests.
+    """
+    tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
+    for (*setting, metric), of_vectors in results.unhashed.groupby([*SETTING, "metric"], sort=False):
+        where, own = dict(zip(SETTING, setting, strict=True)), of_vectors.set_index("run")["value"]
+        columns = dict[str, tuple[dict[str, str], list[str]]]()
+        for n_bits, of_length in at(results.run_scores, metric=metric, **where).groupby("n_bits"):
+            runs = in_common(_by_run(of_length).assign(**{UNHASHED: own}))
+            pairs = corrected(
+                {
+                    name: difference_of(
+                        runs[name].to_numpy(), runs[UNHASHED].to_numpy(), shared=results.shared[setting[-1]]
+                    )
+                    for name in runs.columns[:-1]
+                }
+            )
+            significant = [name for name, pair in pairs.items() if pair.is_significant]
+            columns[f"{n_bits} bits"] = _of_pairs(pairs, len(runs), metric), significant
+        names = [name for name, *_ in _scores_by_metric(results)[tuple(setting)][metric].rows]
+        first = [f"{UNHASHED} ({results.config[UNHASHED]})", *spreads([own.mean()], [own.std()]) * len(columns)]
+        rows = [first, *([name, *(texts.get(name, ABSENT) for texts, _ in columns.values())] for name in names)]
+        strong = [[n for n, (_, own) in enumerate(columns.values(), 1) if name in own] for name in ["", *names]]
+        tables.setdefault(tuple(setting), {})[metric] = _Cells(["hasher", *columns], rows, strong)
+    return tables
