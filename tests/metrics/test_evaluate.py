@@ -10,7 +10,7 @@ from encoded import message_of, refusals, refused, refuses
 from protocol import metrics
 from protocol.counting import HammingCounts, StoredCounts
 from protocol.metrics import _by_name, evaluate, everything, neighbours_found, pr_curve, score_rows, top_k_curve
-from protocol.metrics._by_name import evaluate_extended
+from protocol.metrics._by_name import evaluate_extended, means_of_blocks
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.ndcg import ndcg
 from protocol.metrics.precision_recall import f_measure, precision
@@ -23,6 +23,14 @@ IN_ORDER = {
     "index_top": np.array([[2.0, 0, 0], [0, 0, 0], [1, 1, 1]]),
     "index_discounts": np.array([[1 / np.log2(3)], [0], [1]]),
 }
+
+
+def test_means_of_blocks_of_queries_are_those_of_all_queries_without_some():
+    blocks, names = [COUNTS.of_queries([0, 1]), COUNTS.of_queries([2])], ["mAP", "mAP@2[all]"]
+    for undefined, without in (("zero", []), ("drop", []), ("zero", [0]), ("drop", [1, 2])):
+        means = means_of_blocks(blocks, names, undefined=undefined, without=np.array(without, dtype=np.int64))
+        values = evaluate(COUNTS.of_queries(np.delete([0, 1, 2], without)), names, undefined=undefined)
+        assert means == {name: pytest.approx(metrics.mean(values[name])) for name in names}
 
 
 def test_every_metric_of_extended_codes_is_that_of_their_counts():

@@ -115,6 +115,7 @@ def results():
         images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
         summary=summarise(scores),
         run_scores=scores[(scores["extension"] == "none") & needed],
+        unhashed=scores[:0],
         findings=pd.DataFrame([FINDING]),
         selection=None,
         duplicates=None,

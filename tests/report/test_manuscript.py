@@ -25,7 +25,7 @@ TRUTHS = {"class_label": "class labels", "epsilon_ball": "epsilon ball"}
 NAMES = {"dataset": "CIFAR-10", "features": {"gist": "GIST"}, "splits": {"standard": "standard"}}
 NAMES |= {"ground_truths": TRUTHS, "hashers": HASHERS, "metrics": METRICS}
 CONFIG = {"undefined": "zero", "metrics": [*METRICS], "codes": {}, "hasher_bases": {"mine": "lsh"}, "affinities": None}
-CONFIG |= {"names": NAMES}
+CONFIG |= {"names": NAMES, "unhashed": "cosine"}
 
 
 def value(hasher, n_bits, run):
@@ -42,12 +42,21 @@ SCORES = pd.DataFrame(
 )
 
 
-def tables_of(scores=SCORES, **config):
+def tables_of(scores=SCORES, unhashed=SCORES[:0], **config):
     """Return the tables of scores, of 100,000 items of which each run takes 100 as queries."""
     columns = [*SETTING, "hasher", "n_bits", "metric"]
     means = scores.groupby(columns, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     means = means.assign(extension="none", n_queries=100, n_database=99_900)
-    return list(paper_tables(Scores(CONFIG | config, means, scores, {})))
+    return list(paper_tables(Scores(CONFIG | config, means, scores, unhashed, {})))
+
+
+def test_the_vectors_themselves_are_the_last_row_and_never_the_best_value():
+    vectors = at(SCORES, hasher="LSH", n_bits=8, metric="mAP@100[all]").assign(hasher="unhashed", value=0.9)
+    table, other = tables_of(unhashed=vectors)
+    assert table.rows[-1] == ["unhashed (cosine)", "0.900", "0.900"]
+    assert {row for row, _ in table.strong | table.second} == {row for row, _ in other.strong | other.second}
+    assert [len(one.rows) for one in (table, other)] == [4, 3]
+    assert "unhashed: the vectors themselves" in table.caption
 
 
 def test_the_best_value_is_bold_and_the_second_underlined():

@@ -255,6 +255,22 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
     assert TWO_RUNS not in table.caption
 
 
+def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_code_length(results):
+    made = with_runs(results, lsh=(0.3, 0.4, 0.2), itq=(0.5, 0.7, 0.5))
+    assert "unhashed" not in {table.name for table in of(made, "answer").tables}
+    rows = at(made.run_scores, hasher="lsh").assign(hasher="unhashed", n_bits=512)
+    vectors = pd.concat([rows[rows["run"] == run][:1].assign(value=value) for run, value in enumerate((0.7, 0.9, 0.8))])
+    made = changed(made, unhashed=vectors, config={"unhashed": "cosine"})
+    error = (1 / 3 + results.shared["standard"]) ** 0.5 * stats.t.ppf(1 - 0.05 / 2 / 2, 2)
+    halves = {-0.5: 0.1 * error, -0.7 / 3: 3**-0.5 / 10 * error}
+    cells = [f"{mean:+.2f}\n[{mean - half:.2f}, {mean + half:.2f}]" for mean, half in halves.items()]
+    table = table_of(of(made, "answer"), "unhashed")
+    assert table.rows == [["unhashed (cosine)", "0.80 ± 0.10"], ["itq", cells[1]], ["lsh", cells[0]]]
+    assert (table.header, table.strong) == (["hasher", "4 bits"], frozenset())
+    assert table.caption.startswith("mAP: the vectors themselves (unhashed)")
+    assert set(of(made, "answer").figures[0].data["unhashed"]) == {pytest.approx(0.8)}
+
+
 def test_the_answer_says_why_it_has_no_interval(results):
     two = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7))
     statement = of(two, "answer").text[0]
