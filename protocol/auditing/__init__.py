@@ -5,7 +5,7 @@
 """
 
 from protocol.auditing.evidence import Evidence
-from protocol.auditing.findings import KIND_OF, Finding, write_findings
+from protocol.auditing.findings import KIND_OF, Finding, errors_in, write_findings
 from protocol.auditing.items import Split
 from protocol.auditing.known_pairs import SHIPPED, known_pairs_for, known_pairs_sha256, read_excluded
 from protocol.auditing.public import Audit, audit

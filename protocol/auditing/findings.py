@@ -153,6 +153,15 @@ def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) 
     tables.write_csv(path, COLUMNS, [list(row.values()) for row in rows], checksum=True)
 
 
+def errors_in(path: str | Path) -> list[str]:
+    """Return a line for each kind of error in a file of `write_findings`, with the most items of one split or run."""
+    errors: dict[str, dict[str, str]] = {}
+    for row in sorted(tables.read_text(path), key=lambda row: -int(row["count"])):
+        if row["severity"] == "error":
+            errors.setdefault(row["finding"], row)
+    return [f"{name}: {row['count']} in {row['file']}. {row['consequence']}" for name, row in errors.items()]
+
+
 def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checked: Sentences, *, why: bool) -> str:
     """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
 

@@ -70,10 +70,20 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
         check_vectors(data, scaled=is_scaled)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            _log_classes(split, data, read_lists(files, data.ids, n_classes(data.labels)), config)
+            lists_of_split = read_lists(files, data.ids, n_classes(data.labels))
+            _log_leaks(split, lists_of_split)
+            _log_classes(split, data, lists_of_split, config)
     partitions = dict(zip(data.partitions, map(len, data.partitions.values()), strict=True))
     classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}
+
+
+def _log_leaks(split: str, lists: Mapping[str, NDArray]) -> None:
+    """Log how many queries of the user's lists are also in another list, if any."""
+    for part, rows in lists.items():
+        if part != "query" and (shared := np.intersect1d(lists.get("query", []), rows).size):
+            there = f"also in the list of `{part}`, so scores are too high"
+            INPUTS.warning(f"split {split!r}: {counted(shared, 'query')} of {lists['query'].size:,} are {there}.")
 
 
 def _log_classes(split: str, data: Data, lists: Mapping[str, NDArray], config: Mapping[str, Any]) -> None:

@@ -88,7 +88,8 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     unknown = items[positions < 0]
     if unknown.size:
         problem = f"{counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}"
-        raise ProtocolError(f"{name}: {problem}. The dataset has ids such as {names[0]!r}.")
+        advice = " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, unknown.tolist()))
+        raise ProtocolError(f"{name}: {problem}. The dataset has ids such as {names[0]!r}.{advice}")
     return positions
 
 

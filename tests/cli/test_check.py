@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from protocol.checks import counted
 from protocol.cli import main
 
 CASES = yaml.safe_load(Path(__file__).with_name("check.yaml").read_text())
@@ -51,7 +52,7 @@ def test_an_error_names_the_file_and_the_line(text, message, here, capsys):
 
 @pytest.mark.parametrize(("dataset", "queries", "error"), CASES["lists"])
 def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
-    lists = {"query": queries, "train": "digit-0001\ndigit-0002\n", "database": "digit-0003\n"}
+    lists = {"query": queries, "train": "digit-0001\ndigit-0002\n", "database": "digit-0003\ndigit-0002\n"}
     for part, text in lists.items():
         (here / f"{part}.txt").write_text(text)
     own = {"dataset": dataset, "splits": ["from_lists"], "experiment": "lists"}
@@ -61,7 +62,9 @@ def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
     line = text.splitlines().index("  from_lists:") + 1
     expected = f"protocol: a.yaml, line {line}: split 'from_lists': query.txt: {error}"
     out, err = capsys.readouterr()
-    assert err.startswith(expected if error else "query.txt: 1 item, id\n")
+    assert err.startswith(expected if error else f"query.txt: {counted(queries.count(chr(10)), 'item')}, id")
+    shared = err.count("also in the list of `train`") + 2 * err.count("also in the list of `database`")
+    assert shared == (0 if error or queries.count("\n") < 2 else 3)
     assert ("protocol audit --query query.txt --train train.txt --database database.txt\n" in out) == (not error)
 
 

@@ -37,7 +37,7 @@ except ModuleNotFoundError as error:
         "The package is not installed in Snakemake's environment: pip install "
         f"'hashing-protocol[pipeline] @ git+https://{origin.host}/{origin.repo}@{origin.ref}'"
     )
-from protocol.auditing import known_pairs_sha256
+from protocol.auditing import errors_in, known_pairs_sha256
 from protocol.checks import ProtocolError, close
 from protocol.configuration import records
 from protocol.datasets import Downloads
@@ -212,7 +212,7 @@ workflow._build_dag = build_dag
 
 
 def execute(*arguments, run=workflow.execute, **named):
-    """Run the jobs, and name the report in the last line if the plan contains it."""
+    """Run the jobs; then, if the plan contains them, print the errors that the audit found, and the path of the report."""
     # For its default limit, Snakemake evaluates all ready jobs again one second after each evaluation, and once more for
     # each job that has finished: with thousands of jobs, all the time. Only a cluster needs it.
     settings = workflow.scheduling_settings
@@ -220,10 +220,13 @@ def execute(*arguments, run=workflow.execute, **named):
     if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
         settings.max_jobs_per_timespan = None
     run(*arguments, **named)
-    planned = any(job.rule.name == "report" for job in workflow.dag.jobs)
-    if planned and workflow.is_main_process and not workflow.dryrun:
-        path = Path(workflow.overwrite_workdir or "") / "results" / EXPERIMENT.name / "report.html"
-        logger.info(f"Report: {path}")
+    planned = {job.rule.name for job in workflow.dag.jobs} if workflow.is_main_process and not workflow.dryrun else set()
+    folder = Path(workflow.overwrite_workdir or "") / "results" / EXPERIMENT.name
+    if "audit" in planned and (folder / "audit.csv").exists():
+        for line in errors_in(folder / "audit.csv"):
+            logger.error(f"Error found by the audit: {line}")
+    if "report" in planned:
+        logger.info(f"Report: {folder / 'report.html'}")
 
 
 # Snakemake calls `onsuccess` neither last nor if there is nothing to be done.

@@ -1,7 +1,5 @@
 """Audit every split of the experiment, and everything that was fitted on it."""
 
-import logging
-
 from protocol.auditing import write_findings
 from protocol.auditing.experiment import audit_experiment
 
@@ -19,15 +17,6 @@ def main(job):
         training_labels=job.params.training_labels,
     )
     write_findings(job.output.audit, findings)
-    errors = [
-        f"{file}: {one.name} ({one.count:,})"
-        for file, of_file in findings.items()
-        for one in of_file
-        if one.severity == "error"
-    ]
-    if errors:
-        more = f" and {len(errors) - 1:,} more" * (len(errors) > 1)
-        logging.warning("The audit found errors: %s%s. All are in %s.", errors[0], more, job.output.audit)
 
 
 if __name__ == "__main__":
