@@ -17,6 +17,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.cli._help import read
 from protocol.cli._output import show
+from protocol.datasets import check_vectors
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
 
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     name = arguments.experiment or re.sub("[^a-z0-9_]+", "_", stem.lower()).strip("_")[:80] or "mine"
     load = registry.get("dataset", dataset)
     data = load({}, **options)
+    check_vectors(data, scaled=False)
     if data.images is not None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)

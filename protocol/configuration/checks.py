@@ -66,8 +66,8 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     with at("dataset_options"):
         data = load(record.name, {}, config["dataset_options"])
         steps = itertools.chain(*(feature.steps.values() for feature in experiment.features.values()))
-        is_scaled = config["unhashed"] == "cosine" or any(own[:1] == ["l2"] for own in steps)
-        check_vectors(data, scaled=is_scaled)
+        is_scaled = any(own[:1] == ["l2"] for own in steps)
+        check_vectors(data, scaled=is_scaled, cosine=config["unhashed"] == "cosine")
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
             lists_of_split = read_lists(files, data.ids, n_classes(data.labels))

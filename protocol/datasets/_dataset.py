@@ -120,10 +120,10 @@ def store(file: Writer, name: str, array: Sliceable) -> None:
             bar.update(len(rows))
 
 
-def check_vectors(data: Data, *, scaled: bool) -> None:
-    """Raise ProtocolError for the first row with NaN or infinity, and log rows of zeros if they are to be `scaled`.
+def check_vectors(data: Data, *, scaled: bool, cosine: bool = False) -> None:
+    """Raise ProtocolError for the first row with NaN or infinity, and for rows of zeros if they are to have a `cosine`.
 
-    The vectors are read in blocks.
+    Otherwise, rows of zeros are logged if they are to be `scaled`. The vectors are read in blocks.
     """
     for name, vectors in data.vectors.items():
         start, zeros = 0, list[int]()
@@ -131,10 +131,13 @@ def check_vectors(data: Data, *, scaled: bool) -> None:
             bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
             if bad.size:
                 raise ProtocolError(f"{name}: row {start + bad[0]:,} has NaN or infinity. Correct or remove the row.")
-            zeros += (start + np.flatnonzero(~block.any(axis=1))).tolist() if scaled else []
+            zeros += (start + np.flatnonzero(~block.any(axis=1))).tolist() if scaled or cosine else []
             start += len(block)
         if zeros:
             rows = f"{counted(len(zeros), 'row')} of zeros ({abridged(zeros, 20)})"
+            if cosine:
+                advice = "Correct or remove them, or use `unhashed: euclidean`"
+                raise ProtocolError(f"{name}: {rows}, which `unhashed: cosine` can't compare. {advice}.")
             INPUTS.warning(f"{name}: {rows}, which the step l2 can't scale to unit length. Correct or remove them.")
 
 

@@ -398,6 +398,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         raise ProtocolError(f"{name}: {why}. {ways}.")
     if array.dtype.kind == "f" or least < -128 or most > 255:
         hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
+        hint += '; hp.Outputs(..., "cosine") scores the vectors themselves'
     else:
         hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
         is_sign = np.isin(array, (1, 255)).all()

@@ -71,7 +71,7 @@ def test_codes_that_have_collapsed_are_scored():
     ("codes", "labels", "message"),
     [
         ([[1, 0]], [1, 2], "query labels: 2 labels for 1 item."),
-        ([[0.5, 0.1]], [1], '0.1 to 0.5. If they are real-valued outputs, pass hp.Evaluator(binarize="sign").'),
+        ([[0.5, 0.1]], [1], 'hp.Evaluator(binarize="sign"); hp.Outputs(..., "cosine") scores the vectors themselves.'),
         ([[1, 0, 1]], [1], "query codes: 3 bits, but 2 in other batches."),
         ([[1, 0]], ["cat"], "query labels: <U3 of shape (1,), but int64 of shape (1,) in an earlier batch."),
     ],
