@@ -88,7 +88,8 @@ def paper_figures(results: Scores) -> Iterator[Figure]:
         if len(rows):
             rows = results.with_unhashed(rows[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]])
             rows = rows.assign(metric=results.names("metric")[metric])
-            chart = PAGE.chart("by-length", **scales, zero=False, range=str(finite_range(metric)))
+            name = UNHASHED if UNHASHED in rows else "by-length"
+            chart = PAGE.chart(name, **scales, zero=False, range=str(finite_range(metric)))
             yield figure(chart, ["scores", metric], rows, "paper-scores", metric, n_runs=rows["n_runs"].max())
     curves = {"precision-at-n": top_rows(results, "precision"), "recall-at-n": top_rows(results, "recall")}
     for name, of_name in (curves | {"pr-curves": pr_rows(results)}).items():

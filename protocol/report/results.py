@@ -87,10 +87,10 @@ class Scores:
         return self.ordered(rows[rows["hasher"] != UNHASHED])
 
     def with_unhashed(self, scores: DataFrame) -> DataFrame:
-        """Return scores with the mean of the vectors themselves as the column ``unhashed``, if they were scored."""
+        """Return scores with the mean of the vectors themselves as the column ``unhashed``, if they have any."""
         keys = ["metric", *SETTING]
-        means = self.unhashed.groupby(keys)["value"].mean().rename(UNHASHED)
-        return scores.join(means, on=keys) if len(means) else scores
+        joined = scores.join(self.unhashed.groupby(keys)["value"].mean().rename(UNHASHED), on=keys)
+        return joined if joined[UNHASHED].notna().any() else scores
 
     @cached_property
     def hashers(self) -> dict[str, str]:

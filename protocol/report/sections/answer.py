@@ -51,7 +51,8 @@ def _by_length(results: Results) -> Figure:
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
-    return PAGE.figure("by-length", scores, choices, chart=spec, trained=results.trained_on(scores))
+    of = UNHASHED if UNHASHED in scores else ""
+    return PAGE.figure("by-length", scores, choices, of=of, chart=spec, trained=results.trained_on(scores))
 
 
 def _is_lower(metric: str) -> bool:
