@@ -21,6 +21,7 @@ from protocol.inputs import validation
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
+from protocol.quantisers.rescoring import hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import Distance, check_rows, nearest, pair_distances
 
@@ -28,8 +29,6 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
-_HOPELESS = 5
-"""Results are doubted if at most this many times as many are near as of random ones."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -136,8 +135,8 @@ class Attribution(Printed):
         One for each set of results.
     faults : tuple of Fault
     warnings : tuple of str
-        Results that are hardly nearer than random ones, or fit another distance between vectors than the one that
-        defines the true neighbours.
+        Codes or results that are hardly nearer than random items, or results that fit another distance between vectors
+        than the one that defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -345,11 +344,12 @@ def attribute(
     measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
+    of_codes = () if ideal.counts is None else hardly_nearer("codes", 1 - rows[0].lost_to_code, k, sizes[1])
     n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
     by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
     space = "vector" if codes is None else "code"
-    return Attribution(rows, tuple(chain(*faults)), tuple(chain(*warnings)), by_name, space, neighbours, k, *sizes)
+    return Attribution(rows, tuple(chain(*faults)), tuple(chain(of_codes, *warnings)), by_name, space, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:
@@ -465,10 +465,7 @@ def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[
     The latter is the recall of the first queries. The distance may be the one of which the engine's distances are a
     function, `distance`. Without one, the recall of an engine that searches vectors must lack at most half as much.
     """
-    share, chance = lost.exact.mean(), ids.shape[1] / len(spaces[0].database)
-    if share < min(_HOPELESS * chance, 0.5):
-        hint = "Are queries or items in another order, or the farthest first?"
-        yield f"{lost.name}: {share:.2%} of the items are among the K nearest, of random ones {chance:.2%}. {hint}"
+    yield from hardly_nearer(lost.name, lost.exact.mean(), ids.shape[1], len(spaces[0].database), exact=True)
     ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
     least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
     for other in spaces[-1].others() if recall + least < 1 else ():

@@ -19,8 +19,9 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.quantisers._quantiser import Quantiser
 from protocol.quantisers.representations import Representation, plugin_of, represent, training_rows
-from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quantiser, by_vectors, compared
+from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quantiser, by_vectors, compared, hardly_nearer
 from protocol.scores.tables import Table
+from protocol.truth import DISTANCES
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -40,6 +41,8 @@ class Quantisation(Evaluation):
         The codes and other representations, ascending by size; empty if no other was requested.
     ranked_by : mapping of str to str
         For the codes and each representation that is compared with them, what ranks the items.
+    warnings : tuple of str
+        Codes that were given, and find hardly more of the nearest items than random ones.
     """
 
     hashed_by: str | None
@@ -47,22 +50,24 @@ class Quantisation(Evaluation):
     vector_bytes: int
     equal_bytes: tuple[Represented, ...]
     ranked_by: Mapping[str, str]
+    warnings: tuple[str, ...]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
-        content["cost"] = {"code_bytes": self.codes.database.shape[1], "vector_bytes": self.vector_bytes}
-        content["ranked_by"] = self.ranked_by
+        content["cost"] = {"code_bytes": self.codes.database[0].nbytes, "vector_bytes": self.vector_bytes}
+        content |= {"ranked_by": self.ranked_by, "warnings": self.warnings}
         return content | {"equal_bytes": self.equal_bytes} if self.equal_bytes else content
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
-        n_bytes = self.codes.database.shape[1]
-        lines = [f"codes: {self.hashed_by or 'given'}; {n_bytes:,} bytes instead of {self.vector_bytes:,}"]
+        n_bytes, kind = self.codes.database[0].nbytes, "output" if self.ranking in DISTANCES else "code"
+        lines = [f"{kind}s: {self.hashed_by or 'given'}; {n_bytes:,} bytes instead of {self.vector_bytes:,}"]
+        lines += (f"warning: {warning}" for warning in self.warnings)
         for ranking in dict.fromkeys(self.ranked_by.values()) if len(self.ranked_by) > 1 else ():
             names = [name for name, words in self.ranked_by.items() if words == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
-        tables = list(map(_curve_table, self.rescoring))
+        tables = [_curve_table(curve, kind) for curve in self.rescoring]
         if self.equal_bytes:
             target = self.rescoring[0].target
             tables += (_bytes_table(self.equal_bytes, k, target) for k in self.equal_bytes[0].shares)
@@ -151,6 +156,7 @@ def quantisation(
     for name in quantisers:  # which may be the name of the codes
         counted[name] = others[name].n_bytes, others[name].counts(truth.by_number, threads, progress)
     curves = [by_vectors(evaluation.nearest_counts, truth.numbers, target)]
+    k, share = next((row.neighbours, row.expected) for row in reversed(curves[0].rows) if row.factor == 1)
     if rescore is not None:
         relevances = {k: truth.by_number[k] for k in truth.numbers}
         done = stage(progress, "re-ranking", len(query))
@@ -163,6 +169,7 @@ def quantisation(
         vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=compared(counted, truth.numbers, target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
+        warnings=() if given is None else hardly_nearer(by_code.name, share, k, len(database)),
     )
 
 
@@ -181,11 +188,11 @@ def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArra
     check_sizes(pair.sizes, query, database)
     if quantiser is not None and pair.ranking != "hamming":
         raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
-    return Representation.of_codes("codes", pair)
+    return Representation.of_codes("outputs" if pair.ranking in DISTANCES else "codes", pair)
 
 
-def _curve_table(curve: RescoringCurve) -> Table:
-    """Return the table of a curve of re-ranking: a row for each factor, two columns for each K."""
+def _curve_table(curve: RescoringCurve, kind: str) -> Table:
+    """Return the table of a curve of re-ranking by code or output: a row for each factor, two columns for each K."""
     header, tried = ["c"], " of these" * (curve.by != "vectors")
     smallest = [f"smallest c{tried} for {curve.target:g}"]
     rows: dict[int, list[str]] = {row.factor: [f"{row.factor:,}"] for row in sorted(curve.rows, key=lambda r: r.factor)}
@@ -196,7 +203,7 @@ def _curve_table(curve: RescoringCurve) -> Table:
             cells += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
         smallest += ["none" if least is None else f"{least:,}", ""]
     by = "the vectors" if curve.by == "vectors" else curve.by
-    title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {by}"
+    title = f"share of the K nearest items that are found if c x K items are retrieved by {kind} and re-ranked by {by}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
 
 

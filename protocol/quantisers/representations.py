@@ -19,7 +19,7 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
 from protocol.inputs.arrays import matrix_from
 from protocol.parallel import Step
-from protocol.quantisers._quantiser import Quantiser
+from protocol.quantisers._quantiser import COMPARED, Quantiser
 from protocol.truth import Distance, balanced, check_rows
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ class Representation(NamedTuple):
     @classmethod
     def of_codes(cls, name: str, pair: CodePair, fitted_on: str | None = None) -> Self:
         """Return the representation by codes."""
-        ranked_by = "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
+        by_codes = {"hamming": "the Hamming distance", "asymmetric": "the inner product of outputs and codes"}
+        ranked_by = by_codes.get(pair.ranking) or f"{COMPARED[pair.ranking]} the outputs of the database"
         return cls(name, pair.database[0].nbytes, *pair[:2], "dot", ranked_by, fitted_on, pair)
 
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:

@@ -41,6 +41,18 @@ def factors(neighbours: int, n_database: int) -> list[int]:
     return [c for c in (1, 2, 4, 8, 16, 32, _LARGEST) if c < complete] + [complete] * (complete <= _LARGEST)
 
 
+def hardly_nearer(name: str, share: float, k: int, n_database: int, *, exact: bool = False) -> tuple[str, ...]:
+    """Return a warning if a share of the K nearest items is hardly larger than that of random ones.
+
+    The share by codes, which may be short, is at most twice as large; that of a search that should be exact, five times.
+    """
+    chance = k / n_database
+    if share >= (min(5 * chance, 0.5) if exact else chance + min(chance, 0.1)):
+        return ()
+    hint = "Are queries or items in another order, or the farthest first?"
+    return (f"{name}: {share:.2%} of the items are among the K nearest, of random ones {chance:.2%}. {hint}",)
+
+
 class RescoringRow(NamedTuple):
     """The mean share of the K nearest items among the first K of c x K re-ranked items."""
 

@@ -308,6 +308,8 @@ def test_results_that_are_no_better_than_random_ones_are_doubted(exact):
     assert re.fullmatch(
         r"results: \d.\d\d% of the items are among the K nearest, of random ones 2.50%. Are .*", warning
     )
+    inputs["codes"] = [side > 0 for side in (inputs["vectors"].query, np.roll(inputs["vectors"].database, 50, axis=0))]
+    assert hp.attribute(ids, **inputs).warnings[0].startswith("codes: ")
 
 
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)

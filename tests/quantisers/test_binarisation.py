@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from statistics import NormalDist
 
 import numpy as np
@@ -130,6 +131,25 @@ def test_the_asymmetric_ranking_finds_more():
     values = [result.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
     np.testing.assert_allclose(values, expected, rtol=1e-12)
     assert result.metrics["neighbours@10"] > lost((QUERY, items)).metrics["neighbours@10"]
+
+
+@pytest.mark.parametrize(
+    ("ranking", "database", "n_bytes", "ranked_by"),
+    [
+        ("hamming", SIGNS[1], 2, "codes: given; 2 bytes instead of 64 ranked by the Hamming distance: codes"),
+        ("asymmetric", SIGNS[1], 2, "codes: given; 2 bytes instead of 64 ranked by the inner product of outputs and"),
+        ("dot", np.rint(DATABASE * 40).astype("i1"), 16, "outputs: given; 16 bytes instead of 64 ranked by the inner"),
+        ("euclidean", DATABASE, 64, "outputs: given; 64 bytes instead of 64 ranked by the Euclidean distance from the"),
+    ],
+)
+def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_bytes, ranked_by):
+    query = SIGNS[0] if ranking == "hamming" else Outputs(QUERY, ranking)
+    result, text = lost((query, database), k=10, quantisers=["int8"]), ranked_by.split(":")[0]
+    assert ranked_by in " ".join(str(result).split())
+    assert result.content()["cost"]["code_bytes"] == by_name(result)[text].n_bytes == n_bytes
+    assert not result.warnings
+    (warning,) = lost((query, np.roll(database, 100, axis=0)), k=10).warnings
+    assert re.fullmatch(rf"{text}: .* of the items are among the K nearest, of random ones 3.33%. Are .*", warning)
 
 
 def compared(names, *, k=(1, 10), **options):
