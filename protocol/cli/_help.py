@@ -217,7 +217,8 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     snake = "|".join(name[2:].replace("-", "_") for name in options if "-" in name[2:]) or "(?!)"
     values = "|".join(re.escape(value.rsplit(":", 1)[0]) for value in re.findall("'([^']+)'", repr(arguments)))
     passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=\"?([\w-]+)\"?|({snake}))(?![\w/'\"]|\.\w)"
-    message = re.sub(passed, _as_option, as_options(message, "{}={}"))
+    if not message.startswith("Unknown option"):  # of a plug-in, whose options may be called like the command's
+        message = re.sub(passed, _as_option, as_options(message, "{}={}"))
     message = message.replace('hp.Outputs(..., "cosine")', "--ranking cosine")
     several = re.compile(r"(\w+)=\[((?:'\w+=\w+'(?:, )?)+)\]")  # values of an option that takes several
     message = several.sub(lambda mark: f"--{mark[1]} " + mark[2].replace("', '", " ").strip("'"), message)

@@ -29,6 +29,9 @@ class Quantiser(Configurable, ABC):
     def __post_init__(self) -> None:
         self.check_options()
 
+    def check_training(self, n: int, dimension: int) -> None:
+        """Raise ProtocolError if the options do not suit n training vectors of a dimension; by default, they do."""
+
     @abstractmethod
     def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
         """Return what is learned from training vectors (n, d), for a ranking by a distance."""

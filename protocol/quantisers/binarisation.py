@@ -147,6 +147,9 @@ def quantisation(
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
     names = dict.fromkeys([*quantisers, *filter(None, [rescore])])
+    for name in names:  # before any of them is trained
+        if isinstance(plugin := plugin_of(name, database.shape[1]), Quantiser):
+            plugin.check_training(*training[0].shape)
     others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)

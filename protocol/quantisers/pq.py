@@ -33,14 +33,17 @@ class PQ(FaissQuantiser):
     m: Count = 8
     n_bits: Annotated[int, partial(integer, maximum=12)] = 8
 
-    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
-        """Return the trained index."""
-        n, dimension = vectors.shape
+    def check_training(self, n: int, dimension: int) -> None:
+        """Raise ProtocolError unless `m` divides the dimension, and there is a training vector for each centroid."""
         if dimension % self.m:
             raise ProtocolError(f"{self.name}: m must divide the dimension {dimension}, got {self.m}.")
         if n < 2**self.n_bits:
             needed = f"at least {2**self.n_bits:,} training vectors are needed, one per centroid"
             raise ProtocolError(f"{self.name}: {needed}, got {n:,}.")
+
+    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
+        """Return the trained index."""
+        self.check_training(*vectors.shape)
         return super().fit(vectors, distance, seed)
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:

@@ -59,7 +59,7 @@ def plugin_of(name: str, dimension: int | None = None, seed: int = 0) -> "Quanti
     try:
         return plugin(**options)
     except ProtocolError as error:
-        raise ProtocolError(f"quantiser {name!r}: {error}") from error
+        raise ProtocolError(f"quantiser {base}:{error}") from error
 
 
 def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Hasher":
@@ -70,9 +70,12 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
         advice = f"Choose one that learns from vectors alone ({allowed}), or pass its codes."
         raise ProtocolError(f"hasher {name!r} needs labels or pairs. {advice}")
     model: Hasher = record.plugin().set_params(**options)
-    model.check()
+    try:
+        model.check()
+    except ProtocolError as error:
+        raise ProtocolError(f"hasher {name}:{error}") from error
     if dimension is not None:
-        model.check_features(dimension, f"hasher {name!r}: ")
+        model.check_features(dimension, f"hasher {name}:")
     return model
 
 

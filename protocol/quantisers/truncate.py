@@ -28,11 +28,14 @@ class Truncate(Quantiser):
 
     dims: Count = 64
 
-    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> bool:
-        """Return whether items are scaled."""
-        dimension = vectors.shape[1]
+    def check_training(self, n: int, dimension: int) -> None:
+        """Raise ProtocolError if the vectors have fewer dimensions."""
         if self.dims > dimension:
             raise ProtocolError(f"truncate: dims must be at most {dimension:,}, the dimension, got {self.dims:,}.")
+
+    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> bool:
+        """Return whether items are scaled."""
+        self.check_training(*vectors.shape)
         return distance == "dot"
 
     def encode(self, vectors: NDArray[np.float32], model: bool) -> NDArray[np.float32]:
