@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish, given, passed, show
+from protocol.cli._output import check_outputs, given, passed, refuse_without, show, write
 from protocol.cli.evaluate import codes, nearest
 from protocol.progress import report
 
@@ -29,17 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _attribute(arguments: argparse.Namespace) -> int:
     """Divide the lost recall of results; the status is 1 if the engine made errors."""
-    from protocol.quantisers import attribute
+    from protocol.evaluation.printed import json_text
+    from protocol.quantisers import Attribution, attribute
 
     results, distances = arguments.results, arguments.distances or []
-    numbers, n_faults = arguments.neighbours or [None], 0
-    if arguments.json and len(numbers) > 1:
-        raise ProtocolError("--json: with --results, a file has one K of --neighbours. Run it once for each.")
+    numbers, attributions = arguments.neighbours or [None], list[Attribution]()
     if len(distances) not in (0, len(results)):
         raise ProtocolError(f"--distances: {counted(len(distances), 'file')} for {len(results)} of --results.")
-    ids = tuple(given(arguments, "query_ids", "database_ids").values())
-    if len(ids) == 1:
-        raise ProtocolError("Ids need both --query-ids and --database-ids.")
+    if arguments.database_ids is None:
+        refuse_without("--database-ids", given(arguments, "query_ids"))
     names = [Path(file).stem for file in results]
     names = names if len({*names}) == len(names) else results
     for k in numbers:
@@ -48,16 +46,17 @@ def _attribute(arguments: argparse.Namespace) -> int:
             codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
             nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
             distances=dict(zip(names, distances, strict=False)),
-            ids=ids or None,
+            ids=(arguments.query_ids, arguments.database_ids) if arguments.database_ids else None,
             k=k,
             progress=report,
             **passed(arguments, "exact", "threads"),
         )
-        if k != numbers[0]:
-            show("")
-        finish(attribution, arguments.json)
-        n_faults += len(attribution.faults)
-    return int(n_faults > 0)
+        attributions.append(attribution)
+        show("\n" * (len(attributions) > 1) + str(attribution))
+    if arguments.json:
+        contents = [each.content() for each in attributions]
+        write(arguments.json, f"{json_text(contents if len(contents) > 1 else contents[0])}\n")
+    return int(any(each.faults for each in attributions))
 
 
 def _binarise(arguments: argparse.Namespace) -> int:

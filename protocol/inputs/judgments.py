@@ -17,6 +17,7 @@ from protocol.inputs import text
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_stored
 from protocol.inputs.formats import TEXT
 from protocol.inputs.lists import ids_from
+from protocol.inputs.validation import is_integer
 from protocol.inputs.validation import rows as row_numbers
 
 _RUNS = (".run", ".trec", "")
@@ -173,7 +174,8 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     role : str, default="results"
         The name in error messages.
     ids : pair of mapping of str to int, optional
-        The row numbers of queries and database items by their ids in a run, see `read_ids`.
+        The row numbers of queries and database items by their ids, see `read_ids`. Without ids of queries, those in a
+        run are row numbers. Numbers in a matrix are ids if all are, and some can't be row numbers.
 
     Returns
     -------
@@ -225,15 +227,22 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
         if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
             return None
-        rows = array.astype(str).tolist()
+        is_whole = array.dtype.kind == "f" and is_integer(array).all()
+        rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()
     words = {*chain.from_iterable(rows)} - {"-1", ""}
     are_numbers, given = all(map(text.is_number, words)), ids[1] if ids else {}
+    no_rows = sorted(word for word in words if are_numbers and not 0 <= float(word) < len(given))
     if lacking := words - given.keys():
-        if are_numbers:
+        if are_numbers and not (given and no_rows):
+            if given:
+                text.INPUTS.info("%s: row numbers, because %s is not an id of the database", name, min(lacking))
             return None
-        unknown = min(sorted(lacking), key=text.is_number)[:60]
+        unknown = min(sorted(lacking & {*no_rows} or lacking), key=text.is_number)[:60]
         raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {_AS_RUN}")
-    if are_numbers and any(given[word] != int(word) for word in words):
+    if no_rows:
+        row = f"{no_rows[0]} is not a row number of {counted(len(given), 'database item')}"
+        text.INPUTS.info("%s: ids of the database, because %s", name, row)
+    elif are_numbers and any(given[word] != int(word) for word in words):
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
     return _padded([[given.get(word, -1) for word in row] for row in rows])
@@ -245,7 +254,7 @@ def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -
     for query, scores in run.items():
         items = sorted(scores, key=scores.__getitem__, reverse=True)
         try:
-            row = ids[0][query] if ids else int(query.removeprefix("q"))
+            row = ids[0][query] if ids and ids[0] else int(query.removeprefix("q"))
             rows[row] = [ids[1][item] if ids else int(item.removeprefix("d")) for item in items]
         except KeyError as error:
             raise ProtocolError(f"{name}: {error} is not in the list of ids.") from None

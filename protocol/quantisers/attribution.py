@@ -301,8 +301,8 @@ def attribute(
         products, negated, or 1 minus them; Euclidean distances may be squared, and those of unit vectors.
         Others, such as half precision, are of no known kind; only their order is checked.
     ids : pair, optional
-        The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
-        with an id on each line. If None, runs have row numbers.
+        The ids of queries, or None, and of database items in the results, in the order of the codes or vectors, or
+        their files with an id on each line. If None, results have row numbers.
     k : int, optional
         K. If None, that of `vectors`, or else the largest number of columns of the results.
     exact : bool, default=False
@@ -349,7 +349,9 @@ def attribute(
     by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
     space = "vector" if codes is None else "code"
-    return Attribution(rows, tuple(chain(*faults)), tuple(chain(of_codes, *warnings)), by_name, space, neighbours, k, *sizes)
+    return Attribution(
+        rows, tuple(chain(*faults)), tuple(chain(of_codes, *warnings)), by_name, space, neighbours, k, *sizes
+    )
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:
@@ -402,7 +404,8 @@ def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
 def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]) -> dict[str, _Returned]:
     """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
     by_name, returned = _by_name(results, distances), dict[str, _Returned]()
-    rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
+    sides = zip(ids or (), ("query", "database"), sizes, strict=False)
+    rows_of = [{} if values is None else read_ids(values, role, size) for values, role, size in sides]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
     for name, (values, of_values) in by_name.items():

@@ -44,7 +44,8 @@ def factors(neighbours: int, n_database: int) -> list[int]:
 def hardly_nearer(name: str, share: float, k: int, n_database: int, *, exact: bool = False) -> tuple[str, ...]:
     """Return a warning if a share of the K nearest items is hardly larger than that of random ones.
 
-    The share by codes, which may be short, is at most twice as large; that of a search that should be exact, five times.
+    The share by codes, which may be short, is at most twice as large; that of a search that should be exact, five times
+    as large.
     """
     chance = k / n_database
     if share >= (min(5 * chance, 0.5) if exact else chance + min(chance, 0.1)):

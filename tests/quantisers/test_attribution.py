@@ -238,7 +238,8 @@ def test_items_beyond_the_precision_of_float32_are_ties():
     assert [fault.kind for fault in hp.attribute([[1]], vectors=vectors, exact=True).faults] == [LEFT_OUT]
 
 
-def test_files(exact, tmp_path):
+def test_files(exact, tmp_path, caplog):
+    caplog.set_level("INFO")
     ids, _, inputs, _ = exact("hamming")
     ids[4, 1:] = ids[3, 1:]
     np.save(tmp_path / "a.npy", ids)
@@ -253,6 +254,13 @@ def test_files(exact, tmp_path):
     (tmp_path / "g.csv").write_text("\n".join(["query,n1,n2,n3,n4,n5", *rows]))
     (tmp_path / "h.csv").write_text("\n".join(rows))
     expected = hp.attribute(ids, **inputs)
+    own = np.arange(5_000, 4_800, -1)
+    for dtype in (np.int64, np.float64, str):  # numbers that can't be row numbers are ids; a matrix needs no others
+        numbered = hp.attribute(own[ids].astype(dtype), **inputs, ids=(None, own.tolist()))
+        np.testing.assert_array_equal(numbered.per_query["results"].exact, expected.per_query["results"].exact)
+    assert re.search(
+        "results: ids of the database, because 48.. is not a row number of 200 database items", caplog.text
+    )
     with_ids = {file: {"ids": names} for file in ("a.npy", "d.run", "e.txt", "f.npy", "g.csv", "h.csv")}
     for file, options in ({"a.npy": {}, "c.run": {}} | with_ids).items():
         result = hp.attribute(tmp_path / file, **inputs, **options)
@@ -284,6 +292,7 @@ REFUSED += [
     ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor an id of the database\. {TREC}"),
     ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
     ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
+    ("0 250\n" * 30, {"ids": NUMBERED}, r"x.txt: '250' is neither a row number nor an id of the database"),
 ]
 
 
@@ -333,7 +342,9 @@ def test_command(exact, here, capsys):
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)
-    assert main([*command, "--exact", "--neighbours", "5", "1"]) == 1
+    np.savetxt("i.txt", range(200), "%d")
+    assert main([*command, "--exact", "--neighbours", "5", "1", "--json", "out.json", "--database-ids", "i.txt"]) == 1
+    assert [each["attribution"]["k"] for each in json.loads((here / "out.json").read_text())] == [5, 1]
     printed = capsys.readouterr().out
     assert "ids: nearer items left out (1 query, first query 7: item" in printed
     assert printed.index("recall@5") < printed.index("\n\n30 queries") < printed.index("recall@1")
