@@ -41,7 +41,7 @@ def _attribute(arguments: argparse.Namespace) -> int:
     names = [Path(file).stem for file in results]
     names = names if len({*names}) == len(names) else results
     for k in numbers:
-        attribution = attribute(
+        of_number = attribute(
             dict(zip(names, results, strict=True)),
             codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
             nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
@@ -51,8 +51,8 @@ def _attribute(arguments: argparse.Namespace) -> int:
             progress=report,
             **passed(arguments, "exact", "threads"),
         )
-        attributions.append(attribution)
-        show("\n" * (len(attributions) > 1) + str(attribution))
+        show("\n" * bool(attributions) + str(of_number))
+        attributions.append(of_number)
     if arguments.json:
         contents = [each.content() for each in attributions]
         write(arguments.json, f"{json_text(contents if len(contents) > 1 else contents[0])}\n")

@@ -69,6 +69,7 @@ class FaissQuantiser(Quantiser):
 
     def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
         """Return the trained index."""
+        self.check_training(*vectors.shape)
         faiss = need("faiss", "faiss")
         threads = faiss.omp_get_max_threads()
         metric = faiss.METRIC_INNER_PRODUCT if distance == "dot" else faiss.METRIC_L2

@@ -404,8 +404,8 @@ def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
 def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]) -> dict[str, _Returned]:
     """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
     by_name, returned = _by_name(results, distances), dict[str, _Returned]()
-    sides = zip(ids or (), ("query", "database"), sizes, strict=False)
-    rows_of = [{} if values is None else read_ids(values, role, size) for values, role, size in sides]
+    roles = zip(ids or (), ("query", "database"), sizes, strict=False)
+    rows_of = [{} if values is None else read_ids(values, role, size) for values, role, size in roles]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
     for name, (values, of_values) in by_name.items():

@@ -3,11 +3,8 @@
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol.checks import ProtocolError, integer
-from protocol.quantisers._quantiser import FaissQuantiser, Ranking
+from protocol.quantisers._quantiser import FaissQuantiser
 from protocol.registry import Count, QuantiserRecord
 
 
@@ -40,11 +37,6 @@ class PQ(FaissQuantiser):
         if n < 2**self.n_bits:
             needed = f"at least {2**self.n_bits:,} training vectors are needed, one per centroid"
             raise ProtocolError(f"{self.name}: {needed}, got {n:,}.")
-
-    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
-        """Return the trained index."""
-        self.check_training(*vectors.shape)
-        return super().fit(vectors, distance, seed)
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:
         index = faiss.IndexPQ(dimension, self.m, self.n_bits, metric)
