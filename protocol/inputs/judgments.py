@@ -237,8 +237,9 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
             if given:
                 text.INPUTS.info("%s: row numbers, because %s is not an id of the database", name, min(lacking))
             return None
+        hint = "If lines begin with ids of queries, pass these as well." if ids and not ids[0] else _AS_RUN
         unknown = min(sorted(lacking & {*no_rows} or lacking), key=text.is_number)[:60]
-        raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {_AS_RUN}")
+        raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {hint}")
     if no_rows:
         row = f"{no_rows[0]} is not a row number of {counted(len(given), 'database item')}"
         text.INPUTS.info("%s: ids of the database, because %s", name, row)

@@ -44,11 +44,10 @@ def factors(neighbours: int, n_database: int) -> list[int]:
 def hardly_nearer(name: str, share: float, k: int, n_database: int, *, exact: bool = False) -> tuple[str, ...]:
     """Return a warning if a share of the K nearest items is hardly larger than that of random ones.
 
-    The share by codes, which may be short, is at most twice as large; that of a search that should be exact, five times
-    as large.
+    That is, at most five times as large if the search should be exact, and twice as large by codes, which may be short.
     """
     chance = k / n_database
-    if share >= (min(5 * chance, 0.5) if exact else chance + min(chance, 0.1)):
+    if share >= (min(5 * chance, 0.5) if exact else chance + min(chance, 0.03) * (1 - chance)):
         return ()
     hint = "Are queries or items in another order, or the farthest first?"
     return (f"{name}: {share:.2%} of the items are among the K nearest, of random ones {chance:.2%}. {hint}",)

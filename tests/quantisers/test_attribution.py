@@ -292,6 +292,7 @@ REFUSED += [
     ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor an id of the database\. {TREC}"),
     ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
     ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
+    ("q 7\n" * 30, {"ids": (None, NUMBERED[1])}, "x.txt: .* If lines begin with ids of queries, pass these as well"),
     ("0 250\n" * 30, {"ids": NUMBERED}, r"x.txt: '250' is neither a row number nor an id of the database"),
 ]
 

@@ -148,6 +148,7 @@ def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_b
     assert ranked_by in " ".join(str(result).split())
     assert result.content()["cost"]["code_bytes"] == by_name(result)[text].n_bytes == n_bytes
     assert not result.warnings
+    assert not lost((query, database), k=100).warnings
     (warning,) = lost((query, np.roll(database, 100, axis=0)), k=10).warnings
     assert re.fullmatch(rf"{text}: .* of the items are among the K nearest, of random ones 3.33%. Are .*", warning)
 
