@@ -243,7 +243,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     if no_rows:
         row = f"{no_rows[0]} is not a row number of {counted(len(given), 'database item')}"
         text.INPUTS.info("%s: ids of the database, because %s", name, row)
-    elif are_numbers and any(given[word] != int(word) for word in words):
+    elif are_numbers and any(given[word] != float(word) for word in words):
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
     return _padded([[given.get(word, -1) for word in row] for row in rows])

@@ -293,6 +293,7 @@ REFUSED += [
     ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
     ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
     ("q 7\n" * 30, {"ids": (None, NUMBERED[1])}, "x.txt: .* If lines begin with ids of queries, pass these as well"),
+    ("1.0 2.0\n" * 30, {"ids": (None, [f"{item}.0" for item in NUMBERED[1]])}, "x.txt: .1.0. may be an id or a row"),
     ("0 250\n" * 30, {"ids": NUMBERED}, r"x.txt: '250' is neither a row number nor an id of the database"),
 ]
 
