@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
 from protocol.scores.statistics import Mean, PairedDifference, corrected, difference_of
+from protocol.truth import DISTANCES
 
 _ByMethod = Mapping[str, Mapping[int, Score]]
 
@@ -81,10 +82,10 @@ class ComparedTable:
     reference : str or None
         None if no method has a value.
     is_named : bool
-        Whether the user named the reference; otherwise it is the method with the best mean in the table.
+        Whether the user named the reference; otherwise it is the method, of codes if there are any, with the best mean.
     n_tests : tuple of int
         For each code length, the number of tests for which intervals and p-values are corrected: those in `comparisons`
-        if the user named the reference, and otherwise those of all pairs of methods, because any could have become it.
+        if the user named the reference, and otherwise those of all pairs of codes, because any could have become it.
     comparisons : tuple of Difference
     missing : mapping of str to iterable of str
         For each reason, the methods that could not be paired.
@@ -130,10 +131,13 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     scores : sequence of Score
         All of this metric, and of the same protocol.
     against : str, optional
-        The reference; the method with the best mean if None.
+        The reference; the codes with the best mean if None. The tests against vectors themselves are a family of their
+        own, so that they change no test of two codes.
     """
     by_method, is_named = scores_by_method(scores), against is not None
-    reference = against or _best(by_method, metric)
+    vectors = {score.method for score in scores if score.ranking in DISTANCES}
+    codes = {method: of for method, of in by_method.items() if method not in vectors}
+    reference = against or _best(codes or by_method, metric)
     named = (section, metric, tuple(scores), reference, is_named)
     if reference is None or reference not in by_method:
         reason = f"{against} has no value here" if is_named else "no method has a value"
@@ -144,8 +148,10 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     for n_bits in sorted(by_method[reference]):
         pairs = _pairs(by_method, reference, n_bits, is_named=is_named)
         means = {both: mean_difference(of, shared) for both, of in pairs.items() if isinstance(of, Pairs)}
-        differences_of = corrected(means)
-        n_tests += [len(means)] * bool(means)
+        with_vectors = {both: mean for both, mean in means.items() if not vectors.isdisjoint(both)}
+        of_codes = {both: mean for both, mean in means.items() if both not in with_vectors}
+        differences_of = corrected(of_codes) | corrected(with_vectors)
+        n_tests += [len(of_codes or with_vectors)] * bool(means)
         for (method, other), values in pairs.items():
             if other == reference and isinstance(values, Pairs):
                 differences[method].append(Difference(method, n_bits, values, differences_of[method, other]))

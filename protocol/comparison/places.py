@@ -19,6 +19,7 @@ from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, LEVEL, Mean, corrected, why_untested
 from protocol.scores.tables import DIGITS, Table, read_text
+from protocol.truth import DISTANCES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +85,8 @@ def places_of(scores: Sequence[Score]) -> Places:
 
 def _test(one: Score, other: Score) -> Mean | Why:
     """Return the mean difference of two scores, or the reason why they can't be tested."""
+    if one.ranking in DISTANCES or other.ranking in DISTANCES:
+        return "vectors themselves, which are no codes"
     paired = pair(one.values, other.values)
     n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
     if n_runs and min(n_runs) < _FEWEST_RUNS:
@@ -269,7 +272,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     rows, places = list[dict[str, Any]](), list[Places]()
     for (number, _), methods in sorted(groups.items(), key=lambda group: group[0]):
         ranked = [of[RANKED] for of in methods.values() if RANKED in of and not math.isnan(of[RANKED].mean)]
-        ranked.sort(key=lambda score: -score.mean)
+        ranked.sort(key=lambda score: (score.ranking in DISTANCES, -score.mean))  # vectors have no place
         of_group = places_of(ranked)
         n_places = max(filter(None, of_group.places), default=0)
         for score, place, reason in zip(ranked, of_group.places, of_group.reasons, strict=True):

@@ -28,6 +28,7 @@ from protocol.scores.statistics import (
     why_untested,
 )
 from protocol.scores.tables import Table
+from protocol.truth import DISTANCES
 
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
@@ -201,6 +202,8 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     caption += ", the method with the best mean in this table" * (not table.is_named)
     at = " at each code length" * (len(table.n_tests) > 1)
     caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at} by Holm's method"
+    vectors = {score.ranking in DISTANCES for score in table.scores}
+    caption += "; the tests against the vectors themselves are apart" * (len(vectors) > 1 and not table.is_named)
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
     first, tested = table.scores[0], f"Over runs: {CORRECTED}. {_runs_share(table.scores)}"
     sentences = dict.fromkeys(why_untested(first.shared) if math.isnan(one.p) else tested for one in of_runs)

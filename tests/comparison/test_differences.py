@@ -11,6 +11,7 @@ from scipy import stats
 
 from protocol.comparison import compare
 from protocol.comparison.differences import compared_table
+from protocol.comparison.places import leaderboard
 from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
 from protocol.scores.metadata import PROTOCOL
@@ -91,6 +92,30 @@ def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_test_like_a_repo
     for row in rows_of(best):
         mean, low, high, p = of_report["itq, gist", row["method"]]
         assert [row[name] for name in ("mean", "high", "low", "p")] == pytest.approx([-mean, -low, -high, p], rel=1e-9)
+
+
+def test_the_vectors_themselves_change_no_test_of_codes_and_have_no_place(three, experiment):
+    """They are the best here, and each method is tested against them, as in the report."""
+    vectors = {"hasher": "unhashed", "values": A + 0.1, "ranking": "cosine", "n_bits": 512}
+    alone, both = compare(*three), compare(*three, experiment("third", vectors))
+    before, after = ({row["method"]: row for row in rows_of(one)} for one in (alone, both))
+    unhashed = after.pop("unhashed, gist (cosine)")
+    assert before == after
+    assert unhashed["reference"] == "itq, gist"
+    p = sorted(
+        p_value(values, A + 0.1) for values in (B, C)
+    )  # that against itq is 0, because all differences are equal
+    assert unhashed["p"] == pytest.approx(3 * 2.0**-9)
+    against = {
+        row["method"]: row["p"] for row in rows_of(compare(*three, experiment("4", vectors), against="unhashed"))
+    }
+    assert against["itq, gist"] == unhashed["p"] and p[0] < against["sh, gist"]
+    (caption,) = (table.caption for table in tables_of(both))
+    assert "corrected for 3 tests by Holm's method; the tests against the vectors themselves are apart. " in caption
+    board = leaderboard(*three, experiment("5", vectors))
+    assert [row["place"] for row in board.rows if row["method"] == "unhashed"] == [None]
+    assert [row["place"] for row in board.rows[:3]] == [row["place"] for row in leaderboard(*three).rows]
+    assert "vectors themselves, which are no codes." in str(board)
 
 
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment):
