@@ -34,6 +34,8 @@ _MOST = 10
 """So many matches are printed."""
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
+_UNSTABLE = [Way(measure, (("ties", "random"),)) for measure in ("mAP", "nDCG")]
+"""The measures without a cutoff, as an unstable sort gives them."""
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
 """The measures that can be searched; a cutoff or radius of ``precision`` and ``recall`` is part of the answer."""
 
@@ -211,12 +213,15 @@ class Explanation(Printed):
         An evaluation is left out if another match has some of its variants, and no others, and all scores within half a
         unit of the last digit (with a random order of ties: the same measure). One with a random order is also left out
         if one with a known order is less likely a coincidence, and is decisive or has no larger weight, or if it could
-        give nearly any score.
+        give nearly any score; but the measure without a cutoff in a random order is always one.
         """
         matches, exact = list[Way](), list[Way]()
         half_units = np.array([one.half_unit for one in self.reported])
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
+            if way in _UNSTABLE:
+                matches.append(way)
+                continue
             is_vague = is_random and (
                 any(one.weight <= way.weight or self.chance(one) < _DECISIVE for one in exact)
                 or (self._has_all_digits and self.chance(way) >= _VAGUE)
@@ -266,8 +271,8 @@ class Explanation(Printed):
         are two ways to be plausible, the probability is that of twice as many evaluations: of all scores that nothing
         known gives, at most 5 % then have a match with a chance below .05, however many evaluations are tried.
 
-        The probability is at least that with which a lighter evaluation in a random order, if one could also give every
-        score, gives those of one with a known order by coincidence.
+        The probability is at least that with which an evaluation in a random order of no larger weight, or of that of
+        an unstable sort, if one could also give every score, gives those of one with a known order by coincidence.
         """
         is_random = self._is_random(match)
         if (is_random, match.weight) not in self._chances:
@@ -285,12 +290,12 @@ class Explanation(Printed):
         return self._chances[is_random, match.weight]
 
     def _chance_by_random(self, weight: int) -> float:
-        """Return the largest probability that a lighter random order gives the scores of a known one of some weight."""
+        """Return the largest probability that a random order as plausible gives the scores of a known one of a weight."""
         errors, deviations, weights = self._table
         is_random, chances = deviations.any(axis=1), [0.0]
         known = errors[~is_random & (weights <= weight)]
         widths = 3 * np.array([one.half_unit for one in self.reported]) / math.sqrt(2 * math.pi)
-        for row in np.flatnonzero(is_random & self._agrees & (weights < weight)):
+        for row in np.flatnonzero(is_random & self._agrees & (weights <= max(weight, 1))):
             near = (np.abs(known - errors[row]) <= _DEVIATIONS * deviations[row]).all(axis=1)
             n_near = len(np.unique(known[near].round(12), axis=0))
             chances.append(n_near * float(np.prod(np.minimum(1, widths / np.maximum(deviations[row], 1e-300)))))
@@ -309,12 +314,20 @@ class Explanation(Printed):
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
+        unstable = [way for way in self._agreeing if self._is_random(way) and (way in _UNSTABLE or not self.matches)]
+        range_of = [" ".join(self._row(way)[1:-1]) for way in unstable[:1]]
         if not self.matches:
-            return [filled(_TEXTS["nothing"].format(scores=scores, notes=self._notes))]
+            nothing = _TEXTS["stable" if unstable else "nothing"].format(scores=scores, ranges="".join(range_of))
+            return [filled(f"{nothing} {self._notes}")]
         best, n = self.matches[0], len(self.matches)
         about = {"scores": scores, "measure": best.measure, "text": best.text, "n": counted(n, "evaluation")}
         about |= {"s": "s" * (n == 1), "digits": "more digits or " * (not self._has_all_digits)}
-        verdict = _TEXTS["match" if self.decisive else "undecided"].format(**about)
+        is_decided = bool(self.decisive)
+        if best in _UNSTABLE:  # no order of ties that is as plausible agrees
+            is_decided &= all(way.weight > best.weight for way in self.matches[1:])
+        verdict = _TEXTS["match" if is_decided else "undecided"].format(**about)
+        if not (is_decided and best in _UNSTABLE):
+            verdict += "".join(map(_TEXTS["unstable"].format, range_of))
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
