@@ -53,6 +53,11 @@ def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
             return "no run has the same queries, database and ground truth in both"
     elif one.items[0] != other.items[0] or x.size != y.size:
         return "the ground truths of their queries differ"
+    elif one.items.size == other.items.size == 1 + x.size:  # by id, because queries of a class can change places
+        orders = [np.argsort(values.items[1:], kind="stable") for values in (one, other)]
+        if not np.array_equal(one.items[1:][orders[0]], other.items[1:][orders[1]]):
+            return "the ids of their queries differ"
+        x, y = x[orders[0]], y[orders[1]]
     defined = ~(np.isnan(x) | np.isnan(y))
     if defined.sum() < 2:
         return f"fewer than two values per {one.unit} in common"

@@ -37,7 +37,7 @@ Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
-_PerQuery = Mapping[str, NDArray[np.float64]] | Why
+_PerQuery = tuple[Sequence[str], Mapping[str, NDArray[np.float64]]] | Why
 PACKAGE_DATA = "texts.toml"
 TEXTS = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """Sentences of comparisons and leaderboards."""
@@ -55,7 +55,8 @@ class Values:
         The unit that has one value each.
     items : ndarray of str
         For runs, identifiers of the run and its queries, database and ground truth, (n,). For queries, the digest of
-        the ground truth, (1,); for groups of them, the identifier of the run, (1,).
+        the ground truth, (1,), followed by their ids if these are known, (1 + n,); for groups of them, the identifier
+        of the run, (1,).
     numbers : ndarray of float64, shape (n,)
         NaN where a query is left out.
     """
@@ -175,7 +176,7 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
     name = file or _name(source, 1)
     if isinstance(source, Evaluation):
         per_query = {m: values for m, values in source.per_query.items() if values.size == source.n_queries}
-        return _of_content(json.loads(source.to_json()), name, name, name, per_query)
+        return _of_content(json.loads(source.to_json()), name, name, name, (source.query_ids, per_query))
     path = Path(source)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
@@ -333,7 +334,7 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> _PerQuery:
-    """Return the values per query to which a JSON file refers, by metric."""
+    """Return the ids of queries, () if they are row numbers, and the values to which a JSON file refers, by metric."""
     record = content.get("per_query")
     if not record or not content.get("ground_truth_sha256"):
         return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
@@ -341,10 +342,13 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> _PerQuery:
     if not table.is_file() or file_sha256(table) != record["sha256"]:
         return f"{file} refers to {table.name}, which is missing or has another SHA-256"
     try:
-        frame = need("pandas", "report").read_csv(table).drop(columns="ranking").astype(np.float64)
+        frame = need("pandas", "report").read_csv(table, dtype={"query": str}, keep_default_na=False, na_values=[""])
+        ids, frame = frame["query"].tolist(), frame.drop(columns=["query", "ranking"]).astype(np.float64)
     except (ValueError, KeyError) as error:
         return f"{table.name} is not a table of numbers ({' '.join(str(error).split())})"
-    return {metric: values.to_numpy() for metric, values in frame.items()}
+    return () if ids == [*map(str, range(len(ids)))] else ids, {
+        metric: values.to_numpy() for metric, values in frame.items()
+    }
 
 
 def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str, per_query: _PerQuery) -> list[Score]:
@@ -360,8 +364,8 @@ def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str
         The name of the source in tables.
     name : str
         The name of the method if none is recorded.
-    per_query : mapping of str to ndarray of float64, shape (n_queries,), or str
-        The values of all queries by metric, or the reason why there are none.
+    per_query : (sequence of str, mapping of str to ndarray of float64, shape (n_queries,)), or str
+        The ids, if they are known, and the values of all queries by metric, or the reason why there are none.
     """
     one_of(content.get("ranking"), RANKINGS, f"{where}: ranking")
     integer(content["n_bits"], f"{where}: n_bits")
@@ -380,10 +384,11 @@ def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str
             values: Values | Why = f"{file} has {ONE_VALUE} together, not one per query"
             if isinstance(per_query, Why):
                 values = per_query
-            elif metric in per_query:
-                numbers = per_query[metric]
+            elif metric in per_query[1]:
+                ids, numbers = per_query[0], per_query[1][metric]
                 own = np.delete(numbers, excluded) if numbers.size == content.get("n_queries") else numbers[:0]
-                values = Values(QUERY, np.array([content["ground_truth_sha256"]]), own)
+                of_own = np.delete(np.array(ids, np.str_), excluded) if len(ids) == numbers.size else ()
+                values = Values(QUERY, np.array([content["ground_truth_sha256"], *of_own]), own)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, values))
     return scores
 

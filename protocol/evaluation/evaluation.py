@@ -151,6 +151,7 @@ def scored(
         ground_truth_sha256=digest,
         ground_truth=None if nearest is None else f"{nearest.relevant} nearest by {nearest.distance}",
         inputs={**codes.files, **truth.files},
+        query_ids=truth.query_ids,
         leave_one_out=leave_one_out,
     )
 

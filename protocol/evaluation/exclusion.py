@@ -176,5 +176,6 @@ def without(evaluation: Evaluation, queries: Any) -> WithoutQueries:
             undefined = find(evaluation.convention).undefined(name)
             per_query[name] = metrics.evaluate(counts, [name], undefined=undefined)[name]
             is_undefined[name] = undefined_queries(counts, name, per_query[name])
-    scores = replace(evaluation, n_queries=remain.size, per_query=per_query, is_undefined=is_undefined)
+    ids = evaluation.query_ids and tuple(evaluation.query_ids[row] for row in remain)
+    scores = replace(evaluation, n_queries=remain.size, query_ids=ids, per_query=per_query, is_undefined=is_undefined)
     return WithoutQueries(evaluation, excluded, scores)

@@ -15,7 +15,7 @@ from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
 from protocol.inputs.formats import TEXT, read_csr
-from protocol.inputs.judgments import judged_pairs
+from protocol.inputs.judgments import judged_pairs, read_ids
 from protocol.inputs.labels import label_pair
 from protocol.inputs.validation import is_integer
 from protocol.inputs.validation import rows as row_numbers
@@ -204,6 +204,8 @@ class GroundTruth(NamedTuple):
         None without vectors.
     files : mapping of str to str
         The names of the files that were read, by the option that names them.
+    query_ids : tuple of str
+        The ids of the queries; () if they are not known.
     """
 
     by_number: Mapping[int, Relevance]
@@ -211,6 +213,7 @@ class GroundTruth(NamedTuple):
     labels_not_in_database: tuple[int | str, ...] | None = None
     nearest: NearestItems | None = None
     files: Mapping[str, str] = MappingProxyType({})
+    query_ids: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -280,7 +283,7 @@ def ground_truth(
         If the ground truth is unusable, has other items than the codes, or does not support the metrics. If the queries
         leave themselves out, but their number or a label differs from that of the database.
     """
-    scoring, sizes, lacking = scoring or Scoring(), (n_queries, n_database), None
+    scoring, sizes, lacking, query_ids = scoring or Scoring(), (n_queries, n_database), None, tuple[str, ...]()
     if scoring.leave_one_out:
         check_same_number(n_queries, n_database, scoring.leaving)
     values = vars(truth).values()  # in the order of the fields
@@ -288,7 +291,9 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, *sizes, {**code_files, **vars(truth)})
+        query, database, lacking, query_ids = label_pair(
+            truth.query, truth.database, *sizes, {**code_files, **vars(truth)}
+        )
         if scoring.leave_one_out:
             different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
             if different.size:
@@ -296,13 +301,14 @@ def ground_truth(
                 raise ProtocolError(f"{scoring.leaving} needs the same items as queries and as database, but {rows}.")
         relevance: Relevance = LabelRelevance(query, database)
     elif isinstance(truth, Judgments):
+        query_ids = tuple(read_ids(truth.query_ids, "query", n_queries))
         queries, items, levels = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
         relevance = _neighbours(queries, items, levels, sizes, named(truth.judgments, "relevance"))
     else:
         relevance = relevance_from(truth.items, *sizes)
     for metric in scoring.of_nearest:
         raise ProtocolError(f"metric {metric!r} needs vectors, not {relevance.kind}.")
-    return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
+    return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files, query_ids=query_ids)
 
 
 def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:

@@ -290,7 +290,7 @@ class Explanation(Printed):
         return self._chances[is_random, match.weight]
 
     def _chance_by_random(self, weight: int) -> float:
-        """Return the largest probability that a random order as plausible gives the scores of a known one of a weight."""
+        """Return the largest probability that a plausible random order gives the scores of a known one of a weight."""
         errors, deviations, weights = self._table
         is_random, chances = deviations.any(axis=1), [0.0]
         known = errors[~is_random & (weights <= weight)]

@@ -35,7 +35,7 @@ class Labelled(NamedTuple):
 
 def label_pair(
     query: Any, database: Any, n_queries: int, n_database: int, files: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
+) -> tuple[NDArray, NDArray, tuple[Any, ...], tuple[str, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
@@ -56,6 +56,8 @@ def label_pair(
         One integer per item, (n,), or a bool matrix (n, n_classes).
     lacking : tuple of int or str
         The labels that no database item has, ascending; for a label matrix, the column numbers from 0.
+    query_ids : tuple of str
+        The ids of the queries; () if they are not known.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def label_pair(
     Examples
     --------
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
-    (array([0, 2]), array([1, 0]), ('owl',))
+    (array([0, 2]), array([1, 0]), ('owl',), ())
     """
     sources = {"query labels": query, "database labels": database}
     read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
@@ -92,7 +94,7 @@ def label_pair(
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
         sides = np.split(np.unique(np.concatenate(sides), return_inverse=True)[1], [n_queries])
-    return sides[0], sides[1], lacking
+    return sides[0], sides[1], lacking, () if one.ids is None else tuple(map(str, one.ids.tolist()))
 
 
 def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_items: int) -> Listing:

@@ -89,7 +89,7 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
     known = labels_from(tmp_path / name, "labels", 3, ids=np.array(IDS))
     assert [known.class_names[label] for label in known.labels] == CLASSES
     if name != "other_order.tsv":
-        query, database, lacking = label_pair(tmp_path / name, CLASSES, 3, 3)
+        query, database, lacking, _ = label_pair(tmp_path / name, CLASSES, 3, 3)
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
@@ -186,7 +186,7 @@ SEVERAL = {
 
 @pytest.mark.parametrize("labels", SEVERAL.values(), ids=SEVERAL)
 def test_several_labels_in_memory(labels):
-    query, database, lacking = label_pair(labels, labels, 2, 2)
+    query, database, lacking, _ = label_pair(labels, labels, 2, 2)
     assert query.sum(axis=1).tolist() == [1, 2]
     np.testing.assert_array_equal(query, database)
     assert lacking == ()
