@@ -91,6 +91,9 @@ def _unusual(evaluation: ScoredRanking) -> str:
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
     if is_every and evaluation.nearest is None:
         facts.append("every item is relevant to every query")
+    if isinstance(evaluation, Evaluation) and evaluation.n_queries > 1:
+        query = evaluation.codes.query
+        facts += ["all queries have the same code, so they have the same ranking"] * bool((query == query[0]).all())
     return "; ".join(facts)
 
 
@@ -110,10 +113,15 @@ def _about_own(evaluation: Evaluation) -> list[str]:
 def metrics_table(evaluation: ScoredRanking) -> Table:
     """Return the table of the means.
 
-    The row of a metric contains its range over the orders of ties if its worst and its best order were requested.
+    The row of a metric contains its range over the orders of ties if its worst and its best order were requested; that
+    of the mAP of a Hamming ranking also if neither was.
     """
-    rules, cells = find(evaluation.convention), []
-    means = {name: rounded(mean) for name, mean in evaluation.metrics.items()}
+    rules, cells, counts = find(evaluation.convention), [], getattr(evaluation, "counts", None)
+    values = evaluation.metrics
+    if counts is not None and "mAP" in values and values.keys().isdisjoint(_ends("mAP")):
+        of_ends = metrics.evaluate(counts, _ends("mAP"), undefined=rules.undefined("mAP"))
+        values = {name: metrics.mean(of_queries) for name, of_queries in of_ends.items()} | values
+    means = {name: rounded(mean) for name, mean in values.items()}
     ranges = {name: ends for name in means if means.keys() >= {*(ends := _ends(name))}}
     for name in itertools.filterfalse({*itertools.chain(*ranges.values())}.__contains__, means):
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]

@@ -119,3 +119,11 @@ def test_precision_and_recall_of_the_top_k():
         assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top K items", "line")
         points = [{"K": k, name: pytest.approx(value)} for k, value in enumerate(values, 1)]
         assert [{key: point[key] for key in ("K", name)} for point in chart["data"]["values"]] == points
+
+
+@pytest.mark.parametrize(("second", "worst"), [([0, 0], "0.4583"), ([1, 0], "0.5833")], ids=["one code", "two codes"])
+def test_map_alone_has_its_range_and_equal_query_codes_are_noted(second, worst):
+    database, labels = [[0, 1], [1, 0], [0, 1]], {"query_labels": [0, 1], "database_labels": [0, 1, 1]}
+    text = str(evaluate([[0, 0], second], database, **labels, metrics=["mAP"]))
+    assert f"{worst} to 1.0000" in text
+    assert ("all queries have the same code, so they have the same ranking" in text) == (second == [0, 0])
