@@ -205,7 +205,7 @@ class ScoredRanking(Scores, Printed):
         write_text(path, json_text(fields) + "\n")
 
     def write_per_query(self, path: str | Path) -> None:
-        """Write the values of each query as CSV with nine digits.
+        """Write the values of each query as CSV with nine digits; ``query`` is its id, or its row if no id is known.
 
         Metrics of the pooled queries or of the database have no value per query, and therefore no column. NaN, as the
         value of a query that is left out, is an empty field.

@@ -219,9 +219,6 @@ class Explanation(Printed):
         half_units = np.array([one.half_unit for one in self.reported])
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
-            if way in _UNSTABLE:
-                matches.append(way)
-                continue
             is_vague = is_random and (
                 any(one.weight <= way.weight or self.chance(one) < _DECISIVE for one in exact)
                 or (self._has_all_digits and self.chance(way) >= _VAGUE)
@@ -229,7 +226,7 @@ class Explanation(Printed):
             simpler = [known for known in matches if set(known.variants) < parts]
             apart = {known: np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler}
             covers = (one.measure == way.measure if is_random else (apart[one] < half_units).all() for one in simpler)
-            if not (is_vague or any(covers)):
+            if way in _UNSTABLE or not (is_vague or any(covers)):
                 matches.append(way)
                 exact += [way] * (not is_random)
         return matches
@@ -322,12 +319,10 @@ class Explanation(Printed):
         best, n = self.matches[0], len(self.matches)
         about = {"scores": scores, "measure": best.measure, "text": best.text, "n": counted(n, "evaluation")}
         about |= {"s": "s" * (n == 1), "digits": "more digits or " * (not self._has_all_digits)}
-        is_decided = bool(self.decisive)
-        if best in _UNSTABLE:  # no order of ties that is as plausible agrees
-            is_decided &= all(way.weight > best.weight for way in self.matches[1:])
+        is_unstable = best in _UNSTABLE  # decided only if no order of ties that is as plausible agrees
+        is_decided = self.decisive and not (is_unstable and any(way.weight <= best.weight for way in self.matches[1:]))
         verdict = _TEXTS["match" if is_decided else "undecided"].format(**about)
-        if not (is_decided and best in _UNSTABLE):
-            verdict += "".join(map(_TEXTS["unstable"].format, range_of))
+        verdict += "".join(map(_TEXTS["unstable"].format, [] if is_decided and is_unstable else range_of))
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)

@@ -209,10 +209,9 @@ def test_queries_with_ids_are_paired_by_id(tmp_path):
     bits, database = rng.integers(0, 2, (20, 8)), rng.integers(0, 2, (40, 8))
     for name, order in (("a", np.arange(20)), ("b", np.r_[np.arange(10)[::-1], np.arange(10, 20)]), ("c", None)):
         rows = np.arange(20) if order is None else order
-        labels = [f"{'x' * (order is None)}q{row:02d}.jpg,{row // 10}\n" for row in rows]
-        (tmp_path / f"{name}.txt").write_text("id,label\n" + "".join(labels))
-        (tmp_path / f"{name}.ids").write_text("".join(label.split(",")[0] + "\n" for label in labels))
-        truth = Labels(tmp_path / f"{name}.txt", np.arange(40) % 2, tmp_path / f"{name}.ids", None)
+        ids = [f"{'x' * (order is None)}q{row:02d}.jpg" for row in rows]
+        (tmp_path / name).write_text("".join(f"{one},{row // 10}\n" for one, row in zip(ids, rows, strict=True)))
+        truth = Labels(tmp_path / name, np.arange(40) % 2, ids)
         evaluation = evaluate(bits[rows], database, truth=truth, metrics=["mAP"]).named(name)
         evaluation.write_per_query(tmp_path / f"{name}.csv")
         evaluation.write_json(tmp_path / f"{name}.json", per_query=tmp_path / f"{name}.csv")
