@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 import yaml
 from project import ROOT, Results
+from sklearn.metrics import average_precision_score
 
 from protocol.cli import main
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.ci
 PAGE = (ROOT / "docs" / "how-to" / "run-on-your-own-data.md").read_text()
@@ -71,13 +73,24 @@ def test_images(results):
 def test_features(results):
     rng, labels = np.random.default_rng(0), np.arange(450) % 5
     centres = rng.normal(0, 3, (5, 80))
-    np.save("my/features.npy", centres[labels] + rng.normal(0, 1, (450, 80)))
+    X = (centres[labels] + rng.normal(0, 1, (450, 80)) + 5).astype(np.float32)
+    np.save("my/features.npy", X)
     np.save("my/labels.npy", labels)
     config = configured(FEATURES)
     results.stages(config, "all")
     metrics = pd.read_csv("results/arrays/metrics.csv")
     found = metrics.query("metric == 'mAP' and ground_truth == 'class_label' and hasher == 'itq'")["value"]
     assert found.min() > 0.9  # the clusters are far apart
+    for split in ("standard", "improved"):  # the vectors themselves, centred on the mean of the training set
+        parts = storage.read(f"results/arrays/splits/{split}/run1/splits.h5")
+        sides = [X[parts[part]] - X[parts["train"]].astype(np.float64).mean(axis=0) for part in ("query", "database")]
+        query, database = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in sides)
+        expected = [
+            average_precision_score(labels[parts["database"]] == label, row)
+            for label, row in zip(labels[parts["query"]], query @ database.T, strict=True)
+        ]
+        (own,) = metrics.query("metric == 'mAP' and hasher == 'unhashed' and split == @split and run == 1")["value"]
+        assert own == pytest.approx(np.mean(expected), abs=1e-6)
     assert results.planned(config, "all") == {}
     np.save("my/labels.npy", (labels + 1) % 5)
     assert results.planned(config, "all")["dataset"] == 1

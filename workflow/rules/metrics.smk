@@ -51,10 +51,11 @@ rule score:
 
 
 rule unhashed:
-    """Compute the metrics of the vectors of a feature themselves, over all runs and splits."""
+    """Compute the metrics of the vectors that hashers receive, over all runs and splits of a feature."""
     input:
         **sealed(excluded=EXCLUDED),
         features=features,
+        preprocessing=of_each_split("<results>/{feature}/{sample}/run{run}/preprocessing.h5"),
         ground_truths=of_each_split("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
         splits=of_each_split("<results>/splits/{split}/run{run}/splits.h5"),
     output:

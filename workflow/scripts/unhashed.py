@@ -1,4 +1,4 @@
-"""Score the vectors of a feature themselves, the reference for their codes, in every split and run."""
+"""Score the vectors that hashers receive, the reference for their codes, in every split and run of a feature."""
 
 import numpy as np
 
@@ -18,20 +18,19 @@ def main(job):
     p, wc, rows = job.params, job.wildcards, []
     names, excluded = [name for name in p.metrics if is_defined(name, p.distance)], read_positions(job.input.excluded)
     feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
-    raw = dict.fromkeys(p.feature["steps"], ())
-    with prepared(feature, raw, job.input.features, {}) as items:
-        files = zip(p.split_runs, job.input.splits, job.input.ground_truths, strict=True)
-        for (split, run), split_file, truth_file in files:
-            parts = storage.read(split_file, ["query", "database"])
+    files = zip(p.split_runs, job.input.splits, job.input.preprocessing, job.input.ground_truths, strict=True)
+    for (split, run), split_file, fitted, truth_file in files:
+        parts = storage.read(split_file, ["query", "database"])
+        with prepared(feature, p.feature["steps"], job.input.features, fitted) as items:
             query, database = (items.vectors(name, images) for name, images in parts.items())
-            truths = read_truths(truth_file, split, len(database))
-            recorded, left_out = truths_record(truths, parts), excluded.get((split, run), np.empty(0, dtype=np.int64))
-            for truth, relevance in truths.items() if left_out.size < len(query) else ():
-                counts = distance_counts(query, database, p.distance, relevance, index_order=in_database_order(names))
-                means = means_of_blocks(counts, names, undefined=p.undefined, without=left_out)
-                key = (p.dataset, wc.feature, truth, split, run, UNHASHED, 32 * query.shape[1], "none", 0)
-                sizes = (len(query) - left_out.size, len(database), items_without(recorded[truth]["items"], left_out))
-                rows += [(*key, name, relevance.kind, *sizes, value) for name, value in means.items()]
+        truths = read_truths(truth_file, split, len(database))
+        recorded, left_out = truths_record(truths, parts), excluded.get((split, run), np.empty(0, dtype=np.int64))
+        for truth, relevance in truths.items() if left_out.size < len(query) else ():
+            counts = distance_counts(query, database, p.distance, relevance, index_order=in_database_order(names))
+            means = means_of_blocks(counts, names, undefined=p.undefined, without=left_out)
+            key = (p.dataset, wc.feature, truth, split, run, UNHASHED, 32 * query.shape[1], "none", 0)
+            sizes = (len(query) - left_out.size, len(database), items_without(recorded[truth]["items"], left_out))
+            rows += [(*key, name, relevance.kind, *sizes, value) for name, value in means.items()]
     write_scores(job.output.scores, rows)
 
 

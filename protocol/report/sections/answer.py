@@ -202,10 +202,10 @@ def _losses(results: Results, selection: Selection) -> list[Table]:
     if by_metric is None:
         return []
     shared = results.shared[selection.split]
-    about = {
-        "why": why_not_shown([selection.n_runs], shared),
-        "is_tested": math.isfinite(shared) and selection.n_runs > 1,
-    }
+    (feature,) = (name for name, shown in results.names("feature").items() if shown == selection.feature)
+    about: dict[str, Any] = {"steps": results.config["features"][feature]["preprocessing"]}
+    about |= {"why": why_not_shown([selection.n_runs], shared)}
+    about |= {"is_tested": math.isfinite(shared) and selection.n_runs > 1}
     return [_following("unhashed", by_metric, results=results, selection=selection, **about)]
 
 
