@@ -16,7 +16,6 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, 
 from protocol.configuration.schema import at
 from protocol.datasets import Data, check_vectors, load, redacted
 from protocol.evaluation.conventions import is_defined
-from protocol.features import CENTRING
 from protocol.hashers.selection import points
 from protocol.inputs.arrays import shape_with_ids, user_path
 from protocol.inputs.text import INPUTS
@@ -67,7 +66,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     with at("dataset_options"):
         data = load(record.name, {}, config["dataset_options"])
         steps = list(itertools.chain(*(feature.steps.values() for feature in experiment.features.values())))
-        has_cosine = config["unhashed"] == "cosine" and any(map(set(CENTRING).isdisjoint, steps))
+        has_cosine = config["unhashed"] == "cosine" and any(set(own) <= {"l2"} for own in steps)
         check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps), cosine=has_cosine)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
