@@ -17,6 +17,7 @@ from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, number
 from protocol.inputs.formats import TEXT, read_csr
 from protocol.inputs.judgments import judged_pairs, read_ids
 from protocol.inputs.labels import label_pair
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import is_integer
 from protocol.inputs.validation import rows as row_numbers
 from protocol.metrics import keywords
@@ -25,6 +26,7 @@ from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevan
 
 NEIGHBOURS = (1, 10, 100)
 """The default numbers of nearest items; those that exceed the size of the database are omitted."""
+_SAME = 1e-12  # a distance of equal vectors, up to rounding
 _MOST_LEVELS = 255
 
 
@@ -338,8 +340,12 @@ def _nearest_items(
     relevant = max(truth.numbers(len(database) - leave_one_out))
     k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
+    same = np.minimum.reduceat(neighbours.distances, neighbours.indptr[:-1]) <= _SAME
     if leave_one_out:
         neighbours = _of_others(neighbours)
+    elif same.any() and truth.distance != "dot" and len(query) < len(database):
+        found = "have a database item at distance 0: perhaps themselves, which are found too easily"
+        INPUTS.warning("%s of %s %s", counted(int(same.sum()), "query"), f"{len(query):,}", found)
     every = sorted({1, *numbers})
     by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)

@@ -1,8 +1,8 @@
 """Read relevance judgments and runs of search engines, all as ``{query: {item: number}}``."""
 
+import csv
 import math
 import operator
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
@@ -25,7 +25,6 @@ _RUNS = (".run", ".trec", "")
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
 _AS_RUN = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
-_MARKS = re.compile(r"[\s,;]+")
 _Ids = Sequence[Mapping[str, int]]
 Number = TypeVar("Number", int, float)
 
@@ -216,7 +215,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         If it has ids that are not given, or numbers that may be ids or row numbers.
     """
     if is_file(values) and Path(values).suffix.lower() in TEXT:
-        rows = [_MARKS.split(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
+        rows = [_words(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
         known = set[str]().union(*ids)
         is_header = not (rows[0][0] and any(text.is_number(word) or word in known for word in rows[0]))
         is_header &= all(text.is_number(word) or word in known for word in chain(*rows[1:]))
@@ -247,6 +246,12 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
     return _padded([[given.get(word, -1) for word in row] for row in rows])
+
+
+def _words(line: str) -> list[str]:
+    """Return the cells of a line: between commas, semicolons or tabs, quoted or not, or else between blanks."""
+    mark = next((one for one in ",;\t" if one in line), None)
+    return line.split() if mark is None else [cell.strip() for cell in next(csv.reader([line], delimiter=mark))]
 
 
 def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -> dict[int, list[int]]:

@@ -4,15 +4,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer
-from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
+from protocol.codes import unpack
+from protocol.counting import (
+    HammingCounts,
+    LabelRelevance,
+    NeighbourRelevance,
+    Relevance,
+    count_by_distance,
+    count_in_shards,
+)
 from protocol.counting.counts import Floats, Integers
-from protocol.evaluation.code_pairs import read_codes
+from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.output import with_ties
 from protocol.evaluation.printed import Printed
@@ -358,7 +366,7 @@ def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Spa
     """Return what defines neighbours: first what the engine searches, last what the true ones are by."""
     spaces = list[_Space]()
     if codes is not None:
-        spaces.append(_Space(*read_codes(*codes).binary()[:3], None))
+        spaces.append(_of_codes(read_codes(*codes)))
     if vectors is not None:
         spaces.append(_Space(*vectors.vectors(), 0, vectors.distance))
         check_rows(spaces[-1].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
@@ -368,25 +376,48 @@ def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Spa
     return spaces
 
 
+def _of_codes(pair: CodePair) -> _Space:
+    """Return what an engine searches: codes, or real-valued items, which are +1 and -1 in the asymmetric ranking."""
+    if pair.ranking == "hamming":
+        return _Space(*pair[:3], None)
+    if pair.ranking == "asymmetric":
+        return _Space(pair.query, 2.0 * unpack(pair.database, pair.n_bits) - 1, 0, "dot")
+    return _Space(*pair[:2], 0, cast("Distance", pair.ranking))
+
+
+def _by_vectors(space: _Space, k: int, threads: int, progress: Progress) -> tuple[_Exact, Relevance]:
+    """Return what exact search by vectors finds, and the relevance of the items that are not farther than the K-th."""
+    done = stage(progress, "finding neighbours", len(space.query) * len(space.database))
+    found = nearest(*space[:2], k, distance=cast("Distance", space.distance), threads=threads, progress=done)
+    n_near, kth = np.diff(found.indptr), np.maximum.reduceat(found.distances, found.indptr[:-1])[:, None]
+    below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
+    nearer = np.add.reduceat((found.distances < below).astype(np.int64), found.indptr[:-1])
+    relevance = NeighbourRelevance(found.indptr, found.indices, len(space.database))
+    return _Exact(kth, nearer, n_near - nearer, kth), relevance
+
+
 def _ideal(space: _Space, by: _Space, k: int, threads: int, progress: Progress) -> _Exact:
     """Return what exact search by codes or vectors finds if the true neighbours are those by the same or by vectors."""
-    rows, n_database, kth_true = np.arange(len(by.query)), len(by.database), None
-    relevance: Relevance = LabelRelevance(0 * rows, np.ones(n_database, dtype=np.int64))
+    rows, true = np.arange(len(by.query)), None
+    relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(by.database), dtype=np.int64))
     if by.distance is not None:
-        done = stage(progress, "finding neighbours", len(rows) * n_database)
-        truth = nearest(*by[:2], k, distance=by.distance, threads=threads, progress=done)
-        n_near, kth_true = np.diff(truth.indptr), np.maximum.reduceat(truth.distances, truth.indptr[:-1])[:, None]
+        true, relevance = _by_vectors(by, k, threads, progress)
         if space is by:
-            below = np.repeat((kth_true - by.tolerance(kth_true))[:, 0], n_near)
-            nearer = np.add.reduceat((truth.distances < below).astype(np.int64), truth.indptr[:-1])
-            return _Exact(kth_true, nearer, n_near - nearer, kth_true)
-        relevance = NeighbourRelevance(truth.indptr, truth.indices, n_database)
+            return true
+        if space.distance is not None:
+            counts = count_by_distance(*space[:2], {k: relevance}, distance=space.distance, threads=threads)[k]
+            return _by_vectors(space, k, threads, progress)[0]._replace(kth_true=true.kth, counts=counts)
     done = stage(progress, "counting", len(rows))
     counts = count_in_shards(*space[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
-    within = (counts.retrieved_within >= k).argmax(axis=1)
+    within = _place(counts, k)
     tied, kth = counts.retrieved[rows, within], within[:, None].astype(np.float64)
     nearer = counts.retrieved_within[rows, within] - tied
-    return _Exact(kth, nearer, tied, *((kth,) if kth_true is None else (kth_true, counts)))
+    return _Exact(kth, nearer, tied, kth) if true is None else _Exact(kth, nearer, tied, true.kth, counts)
+
+
+def _place(counts: HammingCounts, k: int) -> Integers:
+    """Return the place of the K-th item on the last axis of the counts, (n_queries,)."""
+    return (counts.retrieved_within >= k).argmax(axis=1)
 
 
 def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
@@ -548,7 +579,7 @@ def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> 
     recall = is_true.sum(axis=1) / k
     if ideal.counts is None:
         return LostRecall(name, recall, 1 - recall, exact)
-    at = rows, ideal.kth[:, 0].astype(np.int64)
+    at = rows, _place(ideal.counts, k)
     every_tied, uncounted = ideal.counts.relevant[at], is_true & (by_truth > ideal.kth_true)
     true_nearer = ideal.counts.relevant_within[at] - every_tied + (uncounted & is_nearer).sum(axis=1)
     true_tied, every_tied = (is_true & is_tied).sum(axis=1), every_tied + (uncounted & is_tied).sum(axis=1)

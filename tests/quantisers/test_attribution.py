@@ -52,6 +52,11 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     sizes = np.sort([np.sum(of <= np.sort(of)[k - 1]) for of in ((vq[:, None] - vd) ** 2).sum(axis=2)])
     ties = f", with ties {sizes[0]} to {sizes[-1]} items, which all count" * int(sizes[-1] > k)
     assert result.neighbours == f"the {k} nearest by Euclidean distance{ties}"
+    of_vectors = hp.Outputs(query.astype(float), "euclidean"), database.astype(float)
+    for same in (of_vectors, (hp.Outputs(2.0 * query - 1), database)):  # whose order is that of Hamming distances
+        other = hp.attribute(ids, same, hp.Nearest(vq, vd, distance="euclidean"), k=k).per_query["results"]
+        for name in VALUES:
+            np.testing.assert_allclose(getattr(other, name), getattr(values, name), atol=1e-12, err_msg=name)
     row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
     assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
@@ -253,6 +258,8 @@ def test_files(exact, tmp_path, caplog):
     rows = [",".join([names[0][query], *(names[1][item] for item in ids[query])]) for query in reversed(range(30))]
     (tmp_path / "g.csv").write_text("\n".join(["query,n1,n2,n3,n4,n5", *rows]))
     (tmp_path / "h.csv").write_text("\n".join(rows))
+    blanks = [f"{item}, a b.jpg" for item in range(200)]
+    (tmp_path / "i.csv").write_text("\n".join(",".join(f'"{blanks[item]}"' for item in row) for row in ids))
     expected = hp.attribute(ids, **inputs)
     own = np.arange(5_000, 4_800, -1)
     for dtype in (np.int64, np.float64, str):  # numbers that can't be row numbers are ids; a matrix needs no others
@@ -262,7 +269,7 @@ def test_files(exact, tmp_path, caplog):
         "results: ids of the database, because 48.. is not a row number of 200 database items", caplog.text
     )
     with_ids = {file: {"ids": names} for file in ("a.npy", "d.run", "e.txt", "f.npy", "g.csv", "h.csv")}
-    for file, options in ({"a.npy": {}, "c.run": {}} | with_ids).items():
+    for file, options in ({"a.npy": {}, "c.run": {}, "i.csv": {"ids": (None, blanks)}} | with_ids).items():
         result = hp.attribute(tmp_path / file, **inputs, **options)
         np.testing.assert_array_equal(result.per_query[file[0]].exact, expected.per_query["results"].exact)
     with pytest.raises(ProtocolError, match=r"d\.run: 'query-29' is not in the list of ids\.$"):

@@ -153,6 +153,15 @@ def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_b
     assert re.fullmatch(rf"{text}: .* of the items are among the K nearest, of random ones 3.33%. Are .*", warning)
 
 
+def test_queries_that_are_in_the_database_are_named(caplog):
+    lost(query=np.concatenate([QUERY, DATABASE[:3]]), k=5)
+    found = "perhaps themselves, which are found too easily"
+    assert caplog.messages == [f"3 queries of 15 have a database item at distance 0: {found}"]
+    caplog.clear()
+    lost(query=DATABASE[:9], k=5, distance="dot")
+    assert not caplog.messages
+
+
 def compared(names, *, k=(1, 10), **options):
     return lost(k=list(k), quantisers=names, **options)
 
