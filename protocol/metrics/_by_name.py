@@ -78,8 +78,7 @@ def evaluate_extended(
     for extension, s in extensions:
         extended = counts.extended(extension, s)
         of_codes = {name: metrics[name](extended, undefined=undefined) for name in metrics if name not in of_ranking}
-        values = shared | of_codes
-        yield extension, s, {name: values[name] for name in metrics}
+        yield extension, s, {name: (shared if name in shared else of_codes)[name] for name in metrics}
 
 
 def means_of_blocks(
@@ -211,8 +210,7 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
     """
     by_array: dict[str, list[str]] = {}
     for name in metrics:
-        array = registry.METRICS.entry(name).needs
-        if array:
+        if array := registry.METRICS.entry(name).needs:
             by_array.setdefault(array, []).append(name)
     return by_array
 

@@ -81,8 +81,7 @@ class Match(NamedTuple):
     @property
     def by(self) -> str:
         """The compared properties, as a part of a sentence."""
-        compared = {one.by for one in self.comparisons}
-        return listed(kind for kind in _KINDS if kind in compared)
+        return listed(kind for kind in _KINDS if kind in {one.by for one in self.comparisons})
 
     @property
     def differences(self) -> list[str]:
