@@ -372,11 +372,11 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
-    """Return the counts of each ground truth from the arrays that `pack_counts` returned."""
+    """Return the counts of each ground truth from arrays with the names of `pack_counts`."""
     shared: dict[str, NDArray] = {}
     by_truth: dict[str, dict[str, NDArray]] = {}
     for name, array in sorted(arrays.items()):
-        truth, _, own = name.rpartition("/")
-        of_name = by_truth.setdefault(truth, {}) if truth else shared
-        of_name[own] = array if array.dtype == np.float64 else array.astype(np.int64)
+        truth, slash, own = name.rpartition("/")
+        of_name = by_truth.setdefault(truth, {}) if slash else shared
+        of_name[own] = array if array.dtype == np.float64 else array.astype(np.int64, copy=False)
     return {truth: HammingCounts(**shared, **own) for truth, own in by_truth.items()}

@@ -230,9 +230,8 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
 def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):
-        raise ProtocolError(
-            "Outputs are only for queries. Pass the database as codes, or as vectors if the ranking is of vectors."
-        )
+        ways = "as codes, or as vectors if the ranking is of vectors"
+        raise ProtocolError(f"Outputs are only for queries. Pass the database {ways}.")
     if not isinstance(database, Codes):
         database = replace(query, values=database) if isinstance(query, Codes) else Codes(database)
     if not isinstance(query, Codes):

@@ -110,10 +110,8 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     are_named = not any(map(str.isdecimal, chain.from_iterable(indexes)))  # numbers may count the rows
     if len(indexes) > 1 and indexes[0] != indexes[1] and (are_named or sorted(indexes[0]) == sorted(indexes[1])):
         problem = "their index is not that of the codes, or in another order"
-        advice = (
-            f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position"
-        )
-        raise ProtocolError(f"{side} labels: {problem}. Pass {advice}.")
+        advice = f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy()"
+        raise ProtocolError(f"{side} labels: {problem}. Pass {advice} by position.")
 
 
 def scored(

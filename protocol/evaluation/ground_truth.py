@@ -332,19 +332,14 @@ def _nearest_items(
     relevant = max(truth.numbers(len(database) - leave_one_out))
     k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
-    if leave_one_out:
-        neighbours = _of_others(neighbours)
+    if leave_one_out:  # the k - 1 nearest items without item i for query i
+        others = neighbours.indices != np.repeat(np.arange(len(query)), np.diff(neighbours.indptr))
+        indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
+        neighbours = Neighbours(k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
     every = sorted({1, *numbers})
     by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)
-
-
-def _of_others(neighbours: Neighbours) -> Neighbours:
-    """Return the k - 1 nearest items without item i for query i."""
-    others = neighbours.indices != np.repeat(np.arange(len(neighbours.indptr) - 1), np.diff(neighbours.indptr))
-    indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
-    return Neighbours(neighbours.k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:

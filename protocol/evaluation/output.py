@@ -113,8 +113,9 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     The row of a metric contains its range over the orders of ties if its worst and its best order were requested.
     """
     rules, cells = find(evaluation.convention), []
-    means = {name: rounded(mean) for name, mean in evaluation.metrics.items()}
-    ranges = {name: ends for name in means if means.keys() >= {*(ends := _ends(name))}}
+    means = dict(zip(evaluation.metrics, map(rounded, evaluation.metrics.values()), strict=True))
+    ends = {name: (metrics.bracketed(name, "worst"), metrics.bracketed(name, "best")) for name in means}
+    ranges = {name: both for name, both in ends.items() if means.keys() >= {*both}}
     for name in itertools.filterfalse({*itertools.chain(*ranges.values())}.__contains__, means):
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
         undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
@@ -126,18 +127,6 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     header = ("metric", "mean", "ties", "denominator", "undefined")
     n_columns = len(header) - all(cell[-1] == "none" for cell in cells)
     return Table("metrics", "", header[:n_columns], [cell[:n_columns] for cell in cells])
-
-
-def _ends(name: str) -> list[str]:
-    """Return the names of a metric with ties in the worst and in the best order.
-
-    Examples
-    --------
-    >>> _ends("mAP"), _ends("nDCG@10[linear]")
-    (['mAP[worst]', 'mAP[best]'], ['nDCG@10[linear,worst]', 'nDCG@10[linear,best]'])
-    """
-    start = f"{name[:-1]}," if name.endswith("]") else f"{name}["
-    return [f"{start}worst]", f"{start}best]"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,16 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import metrics
+from protocol import counting, metrics
 from protocol.checks import ProtocolError, rounded
-from protocol.counting import (
-    HammingCounts,
-    asymmetric_counts,
-    count,
-    count_in_shards,
-    count_leave_one_out,
-    distance_counts,
-)
+from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
@@ -48,14 +41,14 @@ def counted(
     if codes.ranking != "hamming":
         done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
         last: Any = codes.n_bits if codes.ranking == "asymmetric" else codes.ranking
-        counts_of = asymmetric_counts if codes.ranking == "asymmetric" else distance_counts
+        counts_of = counting.asymmetric_counts if codes.ranking == "asymmetric" else counting.distance_counts
         ranked = partial(counts_of, *codes[:2], last, index_order=index_order, leave_one_out=leave_one_out)
         return {number: ranked(one, threads=threads, progress=done) for number, one in truth.by_number.items()}
     counter: Callable[..., dict[str, HammingCounts]]
     if leave_one_out:
-        counter = partial(count_leave_one_out, index_order=index_order)
+        counter = partial(counting.count_leave_one_out, index_order=index_order)
     else:  # precisions with ties in database order can't be added up over shards
-        counter = partial(count, index_order=True) if index_order else count_in_shards
+        counter = partial(counting.count, index_order=True) if index_order else counting.count_in_shards
         counter = partial(counter, buckets=not needed.keys().isdisjoint(("bucket_sizes", "largest_bucket")))
     relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
     done = stage(progress, "counting", len(codes.query))
