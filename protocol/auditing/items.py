@@ -240,14 +240,13 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names = None
-    if ids is not None:
-        names = ids_from(ids, "ids")
-        if names.dtype.kind in "iu":
-            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+    names = None if ids is None else ids_from(ids, "ids")
+    n_items = None if names is None else len(names)
+    if names is not None and names.dtype.kind in "iu":
+        raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
     if labels is None:
-        return Dataset(n_items=None if names is None else len(names), ids=names)
-    labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
+        return Dataset(n_items=n_items, ids=names)
+    labelled = labels_from(labels, "labels", n_items, ids=names)
     ids_of = None
     if names is None and labelled.ids is not None:
         names, ids_of = labelled.ids, named(labels, "labels")

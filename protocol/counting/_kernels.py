@@ -247,16 +247,7 @@ def count_words(queries: Any, words: Any, offsets: Any, rows: Any, counts: Any) 
 
 @compiled(error_model="numpy")
 def sum_in_order(
-    queries: Any,
-    words: Any,
-    levels: Any,
-    rows: Any,
-    n_relevant: Any,
-    before: Any,
-    discount: Any,
-    precisions: Any,
-    top: Any,
-    discounts: Any,
+    queries: Any, words: Any, levels: Any, rows: Any, n_relevant: Any, before: Any, discount: Any, sums: Any
 ) -> None:
     """Sum the precision and the discount at the ranks of the relevant items of each query in the stable ranking.
 
@@ -274,17 +265,16 @@ def sum_in_order(
         database are added in order, so that they give the rank of each item when that item is reached.
     discount : float64 (n_database,)
         1 / log2(1 + rank).
-    precisions : float64 (n_queries, n_bits + 1)
-    top : float64 (n_queries, 3)
-    discounts : float64 (n_queries, n_levels)
+    sums : tuple of float64 (n_queries, n_bits + 1), float64 (n_queries, 3) and float64 (n_queries, n_levels)
         `index_precisions`, `index_top` and `index_discounts` of `HammingCounts`; must be zero on entry.
     """
+    precisions, top, discounts = sums
     distances = np.empty(_TILE, dtype=np.uint64)
     for start in range(0, words.shape[1], _TILE):
         for query in range(len(queries)):
             _measure(queries[query], words, start, distances)
             level, rank, hits = levels[rows[query]][start : start + _TILE], before[0][query], before[1][query]
-            sums, by_level, last = precisions[query], discounts[query], n_relevant[query]
+            by_distance, by_level, last = precisions[query], discounts[query], n_relevant[query]
             first, n_top, sum_of_top = top[query]
             for item in range(len(level)):
                 distance = distances[item]
@@ -292,7 +282,7 @@ def sum_in_order(
                 if level[item]:
                     hits[distance] += 1
                     precision = hits[distance] / rank[distance]
-                    sums[distance] += precision
+                    by_distance[distance] += precision
                     by_level[level[item] - 1] += discount[rank[distance] - 1]
                     if rank[distance] <= last:
                         n_top += 1

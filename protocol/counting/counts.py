@@ -1,6 +1,6 @@
 """The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar, cast
@@ -343,6 +343,19 @@ class StackedCounts(HammingCounts):
 def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCounts]) -> dict[str, HammingCounts]:
     """Return the counts of a part of a database, added to those of the parts before it, by ground truth."""
     return {name: total[name] + counts if total else counts for name, counts in part.items()}
+
+
+def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
+    """Return the counts of all queries from those of blocks of them, with the last axis padded by empty distances."""
+    parts = [block.to_arrays() for block in blocks]
+    n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
+    for name in arrays.keys() - set(_OF_DATABASE):
+        of_parts = [part[name] for part in parts]
+        if name not in ("index_top", "index_discounts"):
+            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
+            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
+        arrays[name] = np.concatenate(of_parts)
+    return HammingCounts(**arrays)
 
 
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from protocol import checks
 from protocol.checks import ProtocolError, suggesting
+from protocol.counting import joined
 from protocol.evaluation.code_pairs import CodePair, Codes, Outputs, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Truth, ground_truth, only_truth
 from protocol.evaluation.progress import Progress
 from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import counted, joined, score, with_nearest
+from protocol.evaluation.scoring import counted, score, with_nearest
 from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 

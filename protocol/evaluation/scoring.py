@@ -56,19 +56,6 @@ def counted(
     return {number: [counts[str(number)]] for number in truth.by_number}
 
 
-def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
-    """Return the counts of all queries, with the last axis padded by empty distances."""
-    parts = [block.to_arrays() for block in blocks]
-    n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
-    for name in arrays.keys() - {"levels", "bucket_sizes"}:
-        of_parts = [part[name] for part in parts]
-        if name not in ("index_top", "index_discounts"):
-            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
-            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
-        arrays[name] = np.concatenate(of_parts)
-    return HammingCounts(**arrays)
-
-
 class SpreadRow(NamedTuple):
     """One value: its metric, the treatment of undefined values, and the conventions that report it as mAP."""
 
