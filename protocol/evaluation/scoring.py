@@ -14,18 +14,13 @@ from protocol import counting, metrics
 from protocol.checks import ProtocolError, rounded
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
+from protocol.evaluation.conventions import CONVENTIONS, DECLARED, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.scores.tables import Table
 
-_CUTOFFS = (1000, 5000)
-SPREAD = (
-    *("mAP[best]", "mAP", "mAP[database-order]", "mAP[worst]"),
-    *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
-    "AUPRC[area]",
-)
+SPREAD: tuple[str, ...] = tuple(DECLARED["spread"])
 """The variants of mAP that `spread_of` compares."""
 _TREATMENT = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 
