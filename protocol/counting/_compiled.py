@@ -30,8 +30,7 @@ class _Compiled(Plain):
         from protocol.counting import _kernels
 
         largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
-        if buckets.repeated_sizes.size:
-            _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
+        _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
         return largest
 
     def in_database_order(self, relevance: Relevance, block: slice, retrieved: Integers, relevant: Integers) -> InOrder:
