@@ -28,8 +28,6 @@ from protocol.truth import check_rows, pair_distances
 if TYPE_CHECKING:
     import pandas as pd
 
-    _Candidates = tuple[pd.DataFrame, tuple[str, ...]]
-
 PACKAGE_DATA = "sheet.html.j2"
 CANDIDATES = 10
 """Number of images that are verified for each query, and for its mirror image."""
@@ -46,6 +44,8 @@ GAP = 0.05
 """Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
 _T = TypeVar("_T")
+_Candidates = tuple[dict[str, NDArray], tuple[str, ...]]
+"""The columns of candidate pairs, for `proposed`, and sentences on them."""
 
 
 class Items(NamedTuple):
@@ -178,7 +178,7 @@ def find_duplicates(
     """
     noun, similar, default = ("vector", _similar_vectors, 0.9) if vectors else ("image", _similar_images, 0.0)
     least = default if least is None else least
-    need("pandas", "report")  # before the search
+    pd = need("pandas", "report")  # before the search
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
@@ -189,7 +189,8 @@ def find_duplicates(
         compared = f"pairwise within {about}"
         if len(left.rows) < 2:
             raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
-    pairs, candidates = similar(left, right, least, threads, progress)
+    columns, candidates = similar(left, right, least, threads, progress)
+    pairs = pd.DataFrame(columns)
     pairs = proposed(pairs[pairs["score"] >= least], most, same=left is right)
     return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
 
@@ -248,7 +249,7 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
     return images, names
 
 
-def _similar_images(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
+def _similar_images(left: Items, right: Items, least: float, threads: int, progress: Progress) -> _Candidates:
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -269,13 +270,13 @@ def _similar_images(left: Items, right: Items, least: float, threads: int, progr
     queries, columns = (index.ravel() for index in np.indices(rows.shape))
     distance = np.maximum(1 - (cosine + correlation) / 2, 0)
     score = 1 - np.where(columns >= k, MIRROR * distance, distance)
-    pairs = _table(queries, rows.ravel(), score)
-    pairs = pairs.assign(cosine=cosine, correlation=correlation, mirrored=(columns >= k).astype(int))
+    pairs: dict[str, NDArray] = {"query": queries, "database": rows.ravel(), "score": score}
+    pairs |= {"cosine": cosine, "correlation": correlation, "mirrored": (columns >= k).astype(int)}
     sentence = f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not "
     return pairs, (f"{sentence}checked",)
 
 
-def _similar_vectors(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
+def _similar_vectors(left: Items, right: Items, least: float, threads: int, progress: Progress) -> _Candidates:
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
@@ -288,12 +289,7 @@ def _similar_vectors(left: Items, right: Items, least: float, threads: int, prog
     i, column = np.nonzero(values >= least - _SLACK)
     score = 1 - pair_distances(X, Z, i, rows[i, column], distance="cosine", threads=threads)
     sentences = ("candidates: all pairs", f"proposed: pairs with a cosine of at least {least:g}")
-    return _table(i, rows[i, column], score), sentences
-
-
-def _table(query: NDArray, database: NDArray, score: NDArray) -> "pd.DataFrame":
-    """Return pairs as a data frame."""
-    return need("pandas", "report").DataFrame({"query": query, "database": database, "score": score})
+    return {"query": i, "database": rows[i, column], "score": score}, sentences
 
 
 def _unit(X: NDArray) -> NDArray[np.float32]:

@@ -78,9 +78,8 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
         if block.dtype.kind == "f":
             is_finite = np.isfinite(block).reshape(len(block), -1).all(axis=1)
             if not is_finite.all():
-                raise ProtocolError(
-                    f"{name}: NaN or infinity in row {len(digests) // _DIGEST_BYTES + int(is_finite.argmin()):,}."
-                )
+                wrong = len(digests) // _DIGEST_BYTES + int(is_finite.argmin())
+                raise ProtocolError(f"{name}: NaN or infinity in row {wrong:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=_DIGEST_BYTES).digest()

@@ -19,7 +19,6 @@ from protocol.auditing.known_pairs import known_pairs_for
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
 from protocol.provenance import storage
-from protocol.provenance.storage import array_digest
 from protocol.splits import VALIDATION
 
 LEARNING = (*VALIDATION, "train")
@@ -121,8 +120,8 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
     labels : ndarray, optional
         The labels of the training set, if something was fitted on them.
     """
-    leaked = provenance["fitted_on"] != array_digest(training)
-    leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
+    leaked = provenance["fitted_on"] != storage.array_digest(training)
+    leaked |= labels is not None and provenance["fitted_on_labels"] != storage.array_digest(labels)
     return findings_of("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
 
 
@@ -137,7 +136,7 @@ def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray])
         The data of all partitions, recomputed from the split. Those of `LEARNING` may be read, those of `TEST`
         may not.
     """
-    digests = {name: array_digest(data) for name, data in parts.items()}
+    digests = {name: storage.array_digest(data) for name, data in parts.items()}
     read, allowed = provenance["read"], {name: digests[name] for name in LEARNING if name in digests}
     tested = {digests[name] for name in TEST if name in digests} - set(allowed.values())
     wrong = sorted(name for name in allowed | read if allowed.get(name) != read.get(name))

@@ -54,10 +54,6 @@ class Kind:
         """What follows for the results of any split."""
         return _PLACE.sub(r"\2", self.template)
 
-    def consequence_of(self, **words: str) -> str:
-        """Return what follows for one split; `words` contains the words for each place in the template."""
-        return _PLACE.sub(lambda match: words[match[1]], self.template)
-
     @property
     def source(self) -> str:
         """The last column of `protocol list`."""
@@ -117,10 +113,11 @@ class Finding:
 def findings_of(
     name: str, severity: str, count: int, items: Sequence[str] = (), partners: Sequence[str] = (), **words: str
 ) -> list[Finding]:
-    """Return a finding of the kind `name`, none if `count` is 0; `words` are inserted into its consequence."""
+    """Return a finding of the kind `name`, none if `count` is 0; `words` has those for each place in its template."""
     if not count:
         return []
-    return [Finding(name, severity, count, tuple(items), KIND_OF[name].consequence_of(**words), tuple(partners))]
+    consequence = _PLACE.sub(lambda match: words[match[1]], KIND_OF[name].template)
+    return [Finding(name, severity, count, tuple(items), consequence, tuple(partners))]
 
 
 # Texts

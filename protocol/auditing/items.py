@@ -99,13 +99,14 @@ class Dataset:
         return self.y[items]
 
 
+@dataclass(eq=False, repr=False)
 class Split:
     """One run of a split in its original form: partitions of item numbers, which may contain duplicates.
 
     Parameters
     ----------
-    parts : mapping of str to ndarray of int64
-        Item numbers by partition; partitions that were not given are missing.
+    entries : mapping of str to ndarray of int64
+        Item numbers by partition, in their original order, with duplicates; partitions that were not given are missing.
     dataset : Dataset
     flags : mapping of str to ndarray of int, shape (n,), or of bool, shape (n, n_classes)
         By partition, the labels in its list, one row per entry.
@@ -113,18 +114,15 @@ class Split:
     Attributes
     ----------
     parts : dict of str to ndarray of int64
-        Ascending, each item once.
-    entries : mapping of str to ndarray of int64
-        In their original order, with duplicates.
+        The item numbers by partition, ascending, each item once.
     """
 
-    def __init__(
-        self, parts: Mapping[str, NDArray[np.int64]], dataset: Dataset, flags: Mapping[str, NDArray] | None = None
-    ) -> None:
-        self.entries = parts
-        self.parts = {name: np.unique(part) for name, part in parts.items()}
-        self.dataset = dataset
-        self.flags = flags or {}
+    entries: Mapping[str, NDArray[np.int64]]
+    dataset: Dataset
+    flags: Mapping[str, NDArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.parts = {name: np.unique(part) for name, part in self.entries.items()}
 
     def __getitem__(self, name: str) -> NDArray[np.int64]:
         return self.parts.get(name, np.empty(0, dtype=np.int64))
@@ -240,14 +238,13 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names = None
-    if ids is not None:
-        names = ids_from(ids, "ids")
-        if names.dtype.kind in "iu":
-            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+    names = None if ids is None else ids_from(ids, "ids")
+    n_items = None if names is None else len(names)
+    if names is not None and names.dtype.kind in "iu":
+        raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
     if labels is None:
-        return Dataset(n_items=None if names is None else len(names), ids=names)
-    labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
+        return Dataset(n_items=n_items, ids=names)
+    labelled = labels_from(labels, "labels", n_items, ids=names)
     ids_of = None
     if names is None and labelled.ids is not None:
         names, ids_of = labelled.ids, named(labels, "labels")

@@ -83,10 +83,8 @@ def halves(
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
-            needed = (
-                f"{query_per_class:,} queries, {outside_per_class:,} outside and two databases of at least {largest:,}"
-            )
-            raise ProtocolError(f"leak: class {name} has only {items.size:,} items, too few for {needed}.")
+            needed = f"{query_per_class:,} queries, {outside_per_class:,} outside and two databases of at least"
+            raise ProtocolError(f"leak: class {name} has only {items.size:,} items, too few for {needed} {largest:,}.")
         for side, database in zip(SIDES, (rest[:half], rest[half : 2 * half]), strict=True):
             inside = {part: database[:length] for part, length in lengths.items()}
             drawn[side].append({"query": query, "train": outside, "database": database, **inside})

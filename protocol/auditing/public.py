@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing import checks
-from protocol.auditing import findings as texts
-from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.difference import audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import Copies, Evidence
-from protocol.auditing.findings import SEVERITIES, Finding
+from protocol.auditing.findings import SEVERITIES, Finding, records, text
 from protocol.auditing.items import Dataset, known_dataset, lists_from
 from protocol.auditing.runs import Run, read_runs, run_of
 from protocol.checks import ProtocolError, listed, one_of
@@ -80,11 +78,11 @@ class Audit:
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        return texts.text(self.findings, self.about, self.not_checked, why=why)
+        return text(self.findings, self.about, self.not_checked, why=why)
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
-        return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
+        return json.dumps(records(self.findings), indent=2, ensure_ascii=False)
 
     __repr__ = to_text
 
@@ -215,7 +213,7 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str], Sequence[str]]]
 
 def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
     """Return the audit of splits and of training logs."""
-    findings = audit_splits(runs)
+    findings = checks.audit_splits(runs)
     about, not_checked = dict[str, Sequence[str]](), dict[str, Sequence[str]]()
     for run in runs:
         same = [one for one in runs if one.name == run.name]

@@ -17,8 +17,7 @@ from protocol.auditing.items import Dataset, Split
 from protocol.auditing.known_pairs import KnownPairs
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.code_pairs import CodePair
-from protocol.inputs.arrays import is_file, named
-from protocol.inputs.arrays import items_from as as_items
+from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
@@ -124,7 +123,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     for number, split in enumerate(splits, start=1):
         name = named(split, "split" + f" {number}" * (len(splits) > 1))
         parts, record = _read(split, name)
-        lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
+        lists = {part: Listing(name, items_from(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
         items = items_of(split, record["inputs"].get("labels")) if record and dataset.n_items is None else None
         declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
         run = run_of(name, lists, read(items) if items else dataset, protocol or declared)

@@ -12,8 +12,7 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.auditing.duplicates import contact_sheet, find_duplicates
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
-    inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
-    check_outputs(outputs, inputs)
+    check_outputs(outputs, passed(arguments, "query", "database", "query_ids", "database_ids").values())
     if arguments.sheet:
         if arguments.vectors:
             raise ProtocolError("--sheet can't show --vectors. Add a column judgement to the file of --csv instead.")

@@ -30,8 +30,7 @@ class _Compiled(Plain):
         from protocol.counting import _kernels
 
         largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
-        if buckets.repeated_sizes.size:
-            _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
+        _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
         return largest
 
     def in_database_order(self, relevance: Relevance, block: slice, retrieved: Integers, relevant: Integers) -> InOrder:
@@ -59,8 +58,8 @@ class _Compiled(Plain):
                 positions, of_items = relevance.row(query)
                 row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
             before = np.stack([at[part].cumsum(axis=1) - at[part] for at in (retrieved, relevant)])
-            n_relevant, sums = relevant[part].sum(axis=1), (array[part] for array in in_order)
-            _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *sums)
+            n_relevant, sums = relevant[part].sum(axis=1), tuple(array[part] for array in in_order)
+            _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, sums)
         return in_order
 
 

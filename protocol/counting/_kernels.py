@@ -23,6 +23,9 @@ _PLANE_WORDS = 128
 _TILE = 1024
 """The number of items that `count_words` compares with all queries before it proceeds to the next ones."""
 
+_LARGER = tuple((subset, subset | digit) for digit in (1, 2, 4) for subset in range(8) if not subset & digit)
+"""Each subset of the three lowest digits, as a number, and the same subset with one more digit."""
+
 _uint = np.uint64
 _INNER: dict[str, Any] = dict.fromkeys(("nogil", "no_cpython_wrapper", "no_cfunc_wrapper"), True)
 _inner: Any = njit(error_model="numpy", **_INNER)
@@ -115,7 +118,7 @@ def _count_octave(selected: Any, first: int, stop: int, digits: Any, counts: Any
     """Add up, for each subset of the three lowest digits, the selected items in which at least these digits are 1.
 
     Only items from `first` up to but not including `stop` are counted; the others in the same words are deselected.
-    Subsets take fewer operations than each of the eight values, which `_count_values` derives at the end.
+    Subsets take fewer operations than each of the eight values, which `count_planes` derives at the end.
     """
     low, high = first >> 6, (stop + 63) >> 6
     selected[low] &= ~_uint(0) << _uint(first & 63)
@@ -135,15 +138,6 @@ def _count_octave(selected: Any, first: int, stop: int, digits: Any, counts: Any
         n124 += _ones(with_both & four)
     for subset, number in enumerate((n, n1, n2, n12, n4, n14, n24, n124)):
         counts[subset] += np.int64(number)
-
-
-@_inner
-def _count_values(counts: Any) -> None:
-    """Turn the sums of `_count_octave` into the numbers of items that have each value of the three lowest digits."""
-    for digit in (1, 2, 4):
-        for value in range(8):
-            if not value & digit:
-                counts[:, value] -= counts[:, value | digit]
 
 
 @compiled(error_model="numpy")
@@ -188,9 +182,8 @@ def count_planes(words: Any, order: Any, n_bits: int, rows: Any, spans: Any, cou
                     _count_octave(selected, 0, len(items), digits, counts[query, 0, octave])
                     if first < stop:
                         _count_octave(selected, first, stop, digits, counts[query, 1, octave])
-    for query in range(len(counts)):
-        _count_values(counts[query, 0])
-        _count_values(counts[query, 1])
+    for subset, larger in _LARGER:  # from the sums of `_count_octave` to the items with each value of the digits
+        counts[..., subset] -= counts[..., larger]
 
 
 @_inner
@@ -254,16 +247,7 @@ def count_words(queries: Any, words: Any, offsets: Any, rows: Any, counts: Any) 
 
 @compiled(error_model="numpy")
 def sum_in_order(
-    queries: Any,
-    words: Any,
-    levels: Any,
-    rows: Any,
-    n_relevant: Any,
-    before: Any,
-    discount: Any,
-    precisions: Any,
-    top: Any,
-    discounts: Any,
+    queries: Any, words: Any, levels: Any, rows: Any, n_relevant: Any, before: Any, discount: Any, sums: Any
 ) -> None:
     """Sum the precision and the discount at the ranks of the relevant items of each query in the stable ranking.
 
@@ -281,17 +265,16 @@ def sum_in_order(
         database are added in order, so that they give the rank of each item when that item is reached.
     discount : float64 (n_database,)
         1 / log2(1 + rank).
-    precisions : float64 (n_queries, n_bits + 1)
-    top : float64 (n_queries, 3)
-    discounts : float64 (n_queries, n_levels)
+    sums : tuple of float64 (n_queries, n_bits + 1), float64 (n_queries, 3) and float64 (n_queries, n_levels)
         `index_precisions`, `index_top` and `index_discounts` of `HammingCounts`; must be zero on entry.
     """
+    precisions, top, discounts = sums
     distances = np.empty(_TILE, dtype=np.uint64)
     for start in range(0, words.shape[1], _TILE):
         for query in range(len(queries)):
             _measure(queries[query], words, start, distances)
             level, rank, hits = levels[rows[query]][start : start + _TILE], before[0][query], before[1][query]
-            sums, by_level, last = precisions[query], discounts[query], n_relevant[query]
+            by_distance, by_level, last = precisions[query], discounts[query], n_relevant[query]
             first, n_top, sum_of_top = top[query]
             for item in range(len(level)):
                 distance = distances[item]
@@ -299,7 +282,7 @@ def sum_in_order(
                 if level[item]:
                     hits[distance] += 1
                     precision = hits[distance] / rank[distance]
-                    sums[distance] += precision
+                    by_distance[distance] += precision
                     by_level[level[item] - 1] += discount[rank[distance] - 1]
                     if rank[distance] <= last:
                         n_top += 1

@@ -253,8 +253,7 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> Integers:
            [0, 4, 4, 0],
            [1, 0, 0, 3]])
     """
-    n_codes = at_code.shape[-1]
-    n_bits = n_codes.bit_length() - 1
+    n_bits = at_code.shape[-1].bit_length() - 1
     at_distance = np.zeros((n_bits + 1, *at_code.shape), dtype=np.int64)
     at_distance[0] = at_code
     for bit in range(n_bits):

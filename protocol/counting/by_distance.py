@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting.asymmetric import counts_by_keys
-from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.counting.counts import Floats, HammingCounts, Integers, joined
 from protocol.parallel import Step, in_order, unreported, workers
 from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
 from protocol.truth.relevance import Relevance, check_relevance
@@ -74,15 +74,9 @@ def count_by_distance(
             rows = range(start, start + len(queries))
             lists = [{name: relevance.row(row)[0] for name, relevance in relevances.items()} for row in rows]
             parts.append(_Block(queries, database, lists, keys).counts(n_threads, progress))
-    width = max(retrieved.shape[1] for retrieved, _ in parts)
-
-    def joined(arrays: list[Integers]) -> Integers:
-        return np.concatenate([np.pad(array, [(0, 0), (0, width - array.shape[1])]) for array in arrays])
-
     level = np.ones(1, dtype=np.int64)
-    retrieved = joined([part for part, _ in parts])
-    by_name = {name: joined([relevant[name] for _, relevant in parts])[:, None] for name in relevances}
-    return {name: HammingCounts(retrieved, at_level, level) for name, at_level in by_name.items()}
+    blocks = {name: [HammingCounts(every, of[name][:, None], level) for every, of in parts] for name in relevances}
+    return {name: joined(of_name) for name, of_name in blocks.items()}
 
 
 def distance_counts(

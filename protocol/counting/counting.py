@@ -30,7 +30,7 @@ from protocol.checks import install_hint, integer, warn_once
 from protocol.counting import _compiled
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import MOST_BITS, Buckets, Plain, Shell
-from protocol.counting.counts import HammingCounts, Integers, Packed
+from protocol.counting.counts import HammingCounts, Integers, Packed, unpack_counts
 from protocol.parallel import Step, in_order, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
@@ -120,31 +120,28 @@ def count(
     of_database = Buckets.of(items) if buckets else None
     work = partial(_of_block, counter, relevances, of_database, index_order)
     blocks = _in_blocks(work, len(queries), counter.block_size, threads, progress)
-    arrays = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
-    shared = {name: array for (name, truth), array in arrays.items() if truth is None}
+    arrays = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    arrays |= {f"{name}/levels": relevance.levels for name, relevance in relevances.items()}
     if of_database is not None:
-        shared["bucket_sizes"] = of_database.sizes
-    by_truth: dict[str, HammingCounts] = {}
-    for name, relevance in relevances.items():
-        of_truth = {array: values for (array, truth), values in arrays.items() if truth == name}
-        by_truth[name] = HammingCounts(**shared, **of_truth, levels=relevance.levels)
-    return by_truth
+        arrays["bucket_sizes"] = of_database.sizes
+    by_truth = unpack_counts(arrays)
+    return {name: by_truth[name] for name in relevances}
 
 
 def _of_block(
     counter: Plain, relevances: Mapping[str, Relevance], buckets: Buckets | None, index_order: bool, block: slice
-) -> dict[tuple[str, str | None], NDArray]:
-    """Return the arrays of a block of queries, by their names and the ground truth, None for all of them."""
+) -> dict[str, NDArray]:
+    """Return the arrays of a block of queries, by their names for `unpack_counts`."""
     retrieved, at_levels = counter.count(block)
-    arrays: dict[tuple[str, str | None], NDArray] = {("retrieved", None): retrieved}
+    arrays: dict[str, NDArray] = {"retrieved": retrieved}
     if buckets is not None:
-        arrays["largest_bucket", None] = counter.largest_buckets(block, buckets, retrieved)
+        arrays["largest_bucket"] = counter.largest_buckets(block, buckets, retrieved)
     for name, relevance in relevances.items():
         at_level = at_levels[name] if name in at_levels else counter.at_levels(relevance, block)
-        arrays["at_level", name] = at_level
+        arrays[f"{name}/at_level"] = at_level
         if index_order:
             in_order = counter.in_database_order(relevance, block, retrieved, at_level.sum(axis=1))
-            arrays |= {(array, name): values for array, values in in_order._asdict().items()}
+            arrays |= {f"{name}/{array}": values for array, values in in_order._asdict().items()}
     return arrays
 
 

@@ -1,6 +1,6 @@
 """The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar, cast
@@ -345,6 +345,19 @@ def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCount
     return {name: total[name] + counts if total else counts for name, counts in part.items()}
 
 
+def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
+    """Return the counts of all queries from those of blocks of them, with the last axis padded by empty distances."""
+    parts = [block.to_arrays() for block in blocks]
+    n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
+    for name in arrays.keys() - set(_OF_DATABASE):
+        of_parts = [part[name] for part in parts]
+        if name not in ("index_top", "index_discounts"):
+            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
+            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
+        arrays[name] = np.concatenate(of_parts)
+    return HammingCounts(**arrays)
+
+
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth
 
 
@@ -372,11 +385,11 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
-    """Return the counts of each ground truth from the arrays that `pack_counts` returned."""
+    """Return the counts of each ground truth from arrays with the names of `pack_counts`."""
     shared: dict[str, NDArray] = {}
     by_truth: dict[str, dict[str, NDArray]] = {}
     for name, array in sorted(arrays.items()):
-        truth, _, own = name.rpartition("/")
-        of_name = by_truth.setdefault(truth, {}) if truth else shared
-        of_name[own] = array if array.dtype == np.float64 else array.astype(np.int64)
+        truth, slash, own = name.rpartition("/")
+        of_name = by_truth.setdefault(truth, {}) if slash else shared
+        of_name[own] = array if array.dtype == np.float64 else array.astype(np.int64, copy=False)
     return {truth: HammingCounts(**shared, **own) for truth, own in by_truth.items()}

@@ -148,14 +148,12 @@ def read_counts(
         (of_split, run), recorded = group.split("/run"), truths[group]
         for n_bits, arrays in storage.grouped(of_run).items():
             for truth, counts in unpack_counts(arrays).items():
-                stored = StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
                 excluded = without.get((of_split, int(run)), np.empty(0, dtype=np.int64))
                 remaining = np.delete(np.arange(counts.n_queries), excluded)
-                if excluded.size and remaining.size:
-                    items = items_without(stored.items, excluded)
-                    yield stored._replace(items=items, counts=counts.of_queries(remaining))
-                elif remaining.size:
-                    yield stored
+                if remaining.size:
+                    one = StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
+                    kept = counts.of_queries(remaining) if excluded.size else counts
+                    yield one._replace(items=items_without(one.items, excluded), counts=kept)
 
 
 def items_without(items: str, excluded: Integers) -> str:

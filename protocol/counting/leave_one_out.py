@@ -123,5 +123,4 @@ def _in_database_order(
         ranks = np.flatnonzero(others)
         return in_order_of(ranks + 1, others[ranks], relevance, relevant[query])
 
-    rows = in_order(of_query, range(len(queries)), threads)
-    return InOrder(*map(np.array, zip(*rows, strict=True)))
+    return InOrder(*map(np.array, zip(*in_order(of_query, range(len(queries)), threads), strict=True)))

@@ -201,10 +201,10 @@ def read_codes(query: Any, database: Any) -> CodePair:
             needs = "the asymmetric ranking needs real values, but all are 0 or 1."
             name = named(sides[0].values, "query codes")
             raise ProtocolError(f"{name}: {needs} Codes of -1 and +1 would give the Hamming ranking.")
-        return CodePair(outputs.astype(np.float64) - thresholds, items, n_bits, "asymmetric", binarize, files)
-    if binarize is not None:
+        outputs = outputs.astype(np.float64) - thresholds
+    elif binarize is not None:
         outputs = codes.pack(outputs > thresholds)
-    return CodePair(outputs, items, n_bits, "hamming", binarize, files)
+    return CodePair(outputs, items, n_bits, ranking, binarize, files)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
@@ -230,9 +230,8 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
 def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):
-        raise ProtocolError(
-            "Outputs are only for queries. Pass the database as codes, or as vectors if the ranking is of vectors."
-        )
+        ways = "as codes, or as vectors if the ranking is of vectors"
+        raise ProtocolError(f"Outputs are only for queries. Pass the database {ways}.")
     if not isinstance(database, Codes):
         database = replace(query, values=database) if isinstance(query, Codes) else Codes(database)
     if not isinstance(query, Codes):

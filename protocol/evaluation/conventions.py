@@ -74,7 +74,8 @@ def find(name: str) -> Convention:
 
 
 PACKAGE_DATA = "conventions.toml"
-CONVENTIONS = tuple(Convention(**entry) for entry in read_toml(Path(__file__).with_name(PACKAGE_DATA))["convention"])
+DECLARED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
+CONVENTIONS = tuple(Convention(**entry) for entry in DECLARED["convention"])
 """The default convention, then those of papers, then those of tools."""
 
 _NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes", "ranking": "the items of a database"}

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from protocol import checks
 from protocol.checks import ProtocolError, suggesting
+from protocol.counting import joined
 from protocol.evaluation.code_pairs import CodePair, Codes, Outputs, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Truth, ground_truth, only_truth
 from protocol.evaluation.progress import Progress
 from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import counted, joined, score, with_nearest
+from protocol.evaluation.scoring import counted, score, with_nearest
 from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
@@ -110,10 +111,8 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     are_named = not any(map(str.isdecimal, chain.from_iterable(indexes)))  # numbers may count the rows
     if len(indexes) > 1 and indexes[0] != indexes[1] and (are_named or sorted(indexes[0]) == sorted(indexes[1])):
         problem = "their index is not that of the codes, or in another order"
-        advice = (
-            f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy() by position"
-        )
-        raise ProtocolError(f"{side} labels: {problem}. Pass {advice}.")
+        advice = f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy()"
+        raise ProtocolError(f"{side} labels: {problem}. Pass {advice} by position.")
 
 
 def scored(

@@ -341,8 +341,10 @@ def _nearest_items(
     k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     same = np.minimum.reduceat(neighbours.distances, neighbours.indptr[:-1]) <= _SAME
-    if leave_one_out:
-        neighbours = _of_others(neighbours)
+    if leave_one_out:  # the k - 1 nearest items without item i for query i
+        others = neighbours.indices != np.repeat(np.arange(len(query)), np.diff(neighbours.indptr))
+        indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
+        neighbours = Neighbours(k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
     elif same.any() and truth.distance != "dot" and len(query) < len(database):
         found = "have a database item at distance 0: perhaps themselves, which are found too easily"
         INPUTS.warning("%s of %s %s", counted(int(same.sum()), "query"), f"{len(query):,}", found)
@@ -350,13 +352,6 @@ def _nearest_items(
     by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)
-
-
-def _of_others(neighbours: Neighbours) -> Neighbours:
-    """Return the k - 1 nearest items without item i for query i."""
-    others = neighbours.indices != np.repeat(np.arange(len(neighbours.indptr) - 1), np.diff(neighbours.indptr))
-    indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
-    return Neighbours(neighbours.k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:

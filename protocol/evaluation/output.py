@@ -117,12 +117,13 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     of the mAP of a Hamming ranking also if neither was.
     """
     rules, cells, counts = find(evaluation.convention), [], getattr(evaluation, "counts", None)
-    values = evaluation.metrics
-    if counts is not None and "mAP" in values and values.keys().isdisjoint(_ends("mAP")):
-        of_ends = metrics.evaluate(counts, _ends("mAP"), undefined=rules.undefined("mAP"))
+    values, orders = evaluation.metrics, ("mAP[worst]", "mAP[best]")
+    if counts is not None and "mAP" in values and values.keys().isdisjoint(orders):
+        of_ends = metrics.evaluate(counts, orders, undefined=rules.undefined("mAP"))
         values = {name: metrics.mean(of_queries) for name, of_queries in of_ends.items()} | values
     means = {name: rounded(mean) for name, mean in values.items()}
-    ranges = {name: ends for name in means if means.keys() >= {*(ends := _ends(name))}}
+    ends = {name: (metrics.bracketed(name, "worst"), metrics.bracketed(name, "best")) for name in means}
+    ranges = {name: both for name, both in ends.items() if means.keys() >= {*both}}
     for name in itertools.filterfalse({*itertools.chain(*ranges.values())}.__contains__, means):
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
         undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
@@ -134,18 +135,6 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     header = ("metric", "mean", "ties", "denominator", "undefined")
     n_columns = len(header) - all(cell[-1] == "none" for cell in cells)
     return Table("metrics", "", header[:n_columns], [cell[:n_columns] for cell in cells])
-
-
-def _ends(name: str) -> list[str]:
-    """Return the names of a metric with ties in the worst and in the best order.
-
-    Examples
-    --------
-    >>> _ends("mAP"), _ends("nDCG@10[linear]")
-    (['mAP[worst]', 'mAP[best]'], ['nDCG@10[linear,worst]', 'nDCG@10[linear,best]'])
-    """
-    start = f"{name[:-1]}," if name.endswith("]") else f"{name}["
-    return [f"{start}worst]", f"{start}best]"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from protocol import codes as binary
-from protocol import metrics as scores
-from protocol import registry
+from protocol import codes, metrics, registry
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
@@ -103,7 +101,7 @@ class ScoredRanking(Scores, Printed):
     @cached_property
     def metrics(self) -> dict[str, float]:
         """The mean of each metric over the queries; NaN if the convention leaves out every query."""
-        return {name: scores.mean(values) for name, values in self.per_query.items()}
+        return {name: metrics.mean(values) for name, values in self.per_query.items()}
 
     @cached_property
     def n_undefined(self) -> dict[str, int]:
@@ -268,16 +266,16 @@ class Evaluation(ScoredRanking):
         query, database = self.codes.query, self.codes.database
         if len(query) != len(database):
             return max(len(query), len(database))
-        query = binary.pack(query > 0) if self.ranking == "asymmetric" else query
+        query = codes.pack(query > 0) if self.ranking == "asymmetric" else query
         return int((query != database).any(axis=1).sum())
 
     @cached_property
-    def pr_curves(self) -> dict[str, scores.PRCurve]:
+    def pr_curves(self) -> dict[str, metrics.PRCurve]:
         """Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; {} if the ranking is not Hamming."""
         if self.counts is None:
             return {}
         undefined = find(self.convention).undefined("precision@rR")
-        return {kind: scores.pr_curve(self.counts, average=kind, undefined=undefined) for kind in scores.AVERAGES}
+        return {kind: metrics.pr_curve(self.counts, average=kind, undefined=undefined) for kind in metrics.AVERAGES}
 
     def spread(self, *, threads: int = 1) -> Spread:
         """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""

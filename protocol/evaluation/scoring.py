@@ -10,29 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import metrics
+from protocol import counting, metrics
 from protocol.checks import ProtocolError, rounded
-from protocol.counting import (
-    HammingCounts,
-    asymmetric_counts,
-    count,
-    count_in_shards,
-    count_leave_one_out,
-    distance_counts,
-)
+from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
+from protocol.evaluation.conventions import CONVENTIONS, DECLARED, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.scores.tables import Table
 
-_CUTOFFS = (1000, 5000)
-SPREAD = (
-    *("mAP[best]", "mAP", "mAP[database-order]", "mAP[worst]"),
-    *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
-    "AUPRC[area]",
-)
+SPREAD: tuple[str, ...] = tuple(DECLARED["spread"])
 """The variants of mAP that `spread_of` compares."""
 _TREATMENT = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 
@@ -48,32 +36,19 @@ def counted(
     if codes.ranking != "hamming":
         done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
         last: Any = codes.n_bits if codes.ranking == "asymmetric" else codes.ranking
-        counts_of = asymmetric_counts if codes.ranking == "asymmetric" else distance_counts
+        counts_of = counting.asymmetric_counts if codes.ranking == "asymmetric" else counting.distance_counts
         ranked = partial(counts_of, *codes[:2], last, index_order=index_order, leave_one_out=leave_one_out)
         return {number: ranked(one, threads=threads, progress=done) for number, one in truth.by_number.items()}
     counter: Callable[..., dict[str, HammingCounts]]
     if leave_one_out:
-        counter = partial(count_leave_one_out, index_order=index_order)
+        counter = partial(counting.count_leave_one_out, index_order=index_order)
     else:  # precisions with ties in database order can't be added up over shards
-        counter = partial(count, index_order=True) if index_order else count_in_shards
+        counter = partial(counting.count, index_order=True) if index_order else counting.count_in_shards
         counter = partial(counter, buckets=not needed.keys().isdisjoint(("bucket_sizes", "largest_bucket")))
     relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
     done = stage(progress, "counting", len(codes.query))
     counts = counter(*codes[:3], relevances, threads=threads, progress=done)
     return {number: [counts[str(number)]] for number in truth.by_number}
-
-
-def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
-    """Return the counts of all queries, with the last axis padded by empty distances."""
-    parts = [block.to_arrays() for block in blocks]
-    n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
-    for name in arrays.keys() - {"levels", "bucket_sizes"}:
-        of_parts = [part[name] for part in parts]
-        if name not in ("index_top", "index_discounts"):
-            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
-            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
-        arrays[name] = np.concatenate(of_parts)
-    return HammingCounts(**arrays)
 
 
 class SpreadRow(NamedTuple):

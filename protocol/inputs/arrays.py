@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
-from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import LARGEST_INTEGER, non_empty, numbers
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -93,7 +92,7 @@ def read_array(file: str | Path) -> NDArray:
     """
     array, ids = numbers_with_ids(str(file), str(file))
     if ids is not None:
-        INPUTS.info("%s: its rows are taken in their order, and its ids are not used", file)
+        text.INPUTS.info("%s: its rows are taken in their order, and its ids are not used", file)
     return array
 
 

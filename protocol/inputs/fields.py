@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import formats, text
 from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_key, read_stored
-from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
 
 EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
@@ -240,11 +239,11 @@ def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> boo
     is_numbered = text.is_numbered(first, rest)
     if is_numbered is False and not WORD.fullmatch(name):
         return False
-    if name in LABEL_COLUMNS and len(first) == 1 and rest and not _LETTER.search("".join(chain(*rest))):
+    if name in text.LABEL_COLUMNS and len(first) == 1 and rest and not _LETTER.search("".join(chain(*rest))):
         return True
     if n_items in (len(rest), len(rows)):
         return n_items == len(rest)
-    if name in LABEL_COLUMNS | ID_COLUMNS and (not rest or len(first) == len(rest[0])):
+    if name in text.LABEL_COLUMNS | text.ID_COLUMNS and (not rest or len(first) == len(rest[0])):
         return name in _HEADER or name not in {row[0].strip().lower() for row in rest}
     return bool(is_numbered) or _has_another_form(first, rest)
 
@@ -256,7 +255,7 @@ def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
     if all(any(map(names_file, row)) for row in rest):
         return len(rest) > 1
     columns = zip(first, *rest, strict=False)
-    return any(not is_number(name) and all(map(is_number, values)) for name, *values in list(columns)[1:])
+    return any(not text.is_number(name) and all(map(text.is_number, values)) for name, *values in list(columns)[1:])
 
 
 def names_file(word: str) -> bool:

@@ -122,8 +122,7 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
 
 def _mark(line: str) -> str | None:
     """Return what separates the fields of a line; None for blanks."""
-    unquoted = _QUOTED.sub("", line)
-    return next((mark for mark in ",;" if mark in unquoted), None)
+    return next((mark for mark in ",;" if mark in _QUOTED.sub("", line)), None)
 
 
 def _split(path: Path, lines: Sequence[str], mark: str | None, n_ids: int = -1) -> Iterator[list[str]]:

@@ -498,8 +498,7 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     """
     columns, header = list(map(set, zip(*rows, strict=True))), tables[0].header
     if not header:
-        occur_again = set.intersection(*columns) and not all(map(is_number, set.union(*columns)))
-        return True if occur_again else None
+        return bool(set.intersection(*columns) and not all(map(is_number, set.union(*columns)))) or None
     ids = () if tables[0].ids is None else (tables[0].id_column, *tables[0].unused)
     named = ["", *header] if ids and len(header) == len(columns) else header  # without a name above the ids
     left = [number for number in range(len(named)) if number not in ids][-len(columns) :]

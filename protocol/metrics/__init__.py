@@ -1,16 +1,7 @@
 """Metrics as pure functions of the counts, one file per family; ``records.toml`` declares their names and facts."""
 
-from protocol.metrics._by_name import (
-    ALL,
-    evaluate,
-    everything,
-    in_database_order,
-    keywords,
-    means_of_blocks,
-    needs,
-    score_rows,
-)
-from protocol.metrics._records import bracketed
+from protocol.metrics._by_name import ALL, evaluate, everything, keywords, means_of_blocks, score_rows
+from protocol.metrics._records import bracketed, in_database_order, needs
 from protocol.metrics._ties import ORDERS, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found

@@ -50,7 +50,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
 
 
 def evaluate_extended(
-    counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, undefined: str = "zero"
+    counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Sequence[str], *, undefined: str = "zero"
 ) -> Iterator[tuple[str, int, dict[str, Floats]]]:
     """Yield the metrics of extended codes; those of the ranking are computed once, since no extension changes it.
 
@@ -60,7 +60,7 @@ def evaluate_extended(
         The counts of the plain codes.
     extensions : iterable of (str, int)
         The extensions with their numbers of bits, as for `HammingCounts.extended`.
-    names : iterable of str
+    names : sequence of str
         The metrics, as for `evaluate`.
     undefined : {"zero", "drop"}, default="zero"
         How undefined values count.
@@ -72,14 +72,12 @@ def evaluate_extended(
     values : dict of str to ndarray of float64
         As `evaluate` returns them.
     """
-    metrics = {name: registry.get("metric", name) for name in names}
-    of_ranking = {name for name in metrics if registry.METRICS.entry(name).defined_on == "ranking"}
-    shared = {name: metrics[name](counts, undefined=undefined) for name in metrics if name in of_ranking}
+    of_ranking = [name for name in names if registry.METRICS.entry(name).defined_on == "ranking"]
+    shared = evaluate(counts, of_ranking, undefined=undefined)
     for extension, s in extensions:
-        extended = counts.extended(extension, s)
-        of_codes = {name: metrics[name](extended, undefined=undefined) for name in metrics if name not in of_ranking}
-        values = shared | of_codes
-        yield extension, s, {name: values[name] for name in metrics}
+        of_codes = [name for name in names if name not in shared]
+        values = shared | evaluate(counts.extended(extension, s), of_codes, undefined=undefined)
+        yield extension, s, {name: values[name] for name in names}
 
 
 def means_of_blocks(
@@ -199,30 +197,3 @@ def everything(n_bits: int) -> list[str]:
     names = [name.replace("@K", f"@{_CUTOFF}") for name in names if not registry.METRICS.entry(name).relevant]
     numbered = [name.replace("@rR", f"@r{radius}") for name in names for radius in _RADII if radius <= n_bits]
     return list(dict.fromkeys(["mAP", *numbered]))  # the most common metric first
-
-
-def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
-    """Return the metrics that require more than the histograms, grouped by the array of the counts that they require.
-
-    Examples
-    --------
-    >>> needs(["mAP", "mAP[database-order]", "mLGAP@r2"])
-    {'index_precisions': ['mAP[database-order]'], 'largest_bucket': ['mLGAP@r2']}
-    """
-    by_array: dict[str, list[str]] = {}
-    for name in metrics:
-        array = registry.METRICS.entry(name).needs
-        if array:
-            by_array.setdefault(array, []).append(name)
-    return by_array
-
-
-def in_database_order(metrics: Iterable[str]) -> bool:
-    """Return whether a metric orders ties as the database, and therefore requires ``count(..., index_order=True)``.
-
-    Examples
-    --------
-    >>> in_database_order(["mAP", "mAP[database-order]"]), in_database_order(["mAP"])
-    (True, False)
-    """
-    return any(array.startswith("index_") for array in needs(metrics))

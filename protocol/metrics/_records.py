@@ -1,11 +1,12 @@
-"""The decorator that registers a metric of this package as ``records.toml`` declares it."""
+"""The decorator that registers a metric as ``records.toml`` declares it, and what the names of metrics declare."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from protocol import registry
 from protocol.registry.records import MetricRecord, read_toml
 
 PACKAGE_DATA = "records.toml"
@@ -52,3 +53,29 @@ def bracketed(name: str, option: str) -> str:
     ('MRR[best]', 'nDCG[linear,best]', 'MRR')
     """
     return f"{name.removesuffix(']')}{',' if '[' in name else '['}{option}]" if option else name
+
+
+def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
+    """Return the metrics that require more than the histograms, grouped by the array of the counts that they require.
+
+    Examples
+    --------
+    >>> needs(["mAP", "mAP[database-order]", "mLGAP@r2"])
+    {'index_precisions': ['mAP[database-order]'], 'largest_bucket': ['mLGAP@r2']}
+    """
+    by_array: dict[str, list[str]] = {}
+    for name in metrics:
+        if array := registry.METRICS.entry(name).needs:
+            by_array.setdefault(array, []).append(name)
+    return by_array
+
+
+def in_database_order(metrics: Iterable[str]) -> bool:
+    """Return whether a metric orders ties as the database, and therefore requires ``count(..., index_order=True)``.
+
+    Examples
+    --------
+    >>> in_database_order(["mAP", "mAP[database-order]"]), in_database_order(["mAP"])
+    (True, False)
+    """
+    return any(array.startswith("index_") for array in needs(metrics))

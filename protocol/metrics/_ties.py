@@ -64,9 +64,7 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     ProtocolError
         If `cutoff` is below 1.
     """
-    if cutoff is None:
-        return counts.n_database
-    return min(integer(cutoff, "cutoff"), counts.n_database)
+    return counts.n_database if cutoff is None else min(integer(cutoff, "cutoff"), counts.n_database)
 
 
 def running_sums(n: int, term: Callable[[Integers], Floats]) -> Floats:

@@ -85,31 +85,25 @@ def ndcg(
         raise ProtocolError(f"nDCG: levels must be at most {_HIGHEST_LEVEL}, got {counts.levels[-1]}.")
     gains = np.exp2(counts.levels) - 1 if gain == "exponential" else counts.levels.astype(np.float64)
     discount_until = _discounts_until(counts.n_database)
-    if ties == "expected":
+    if ties == "index":
+        if top < counts.n_database:
+            raise ProtocolError(f"nDCG: ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
+        dcg: Floats = counts.requested("index_discounts") @ gains
+    elif ties == "expected":
         discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
         gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
         dcg = gained.sum(axis=1)
     else:
-        dcg = _of_one_order(counts, gains, discount_until, top, ties)
+        dcg = np.zeros(counts.n_queries)
+        last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
+        until = discount_until[np.minimum(last, top)]
+        for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
+            last = last + counts.at_level[:, level]
+            before, until = until, discount_until[np.minimum(last, top)]
+            dcg += gains[level] * (until - before).sum(axis=1)
     at_least = counts.at_level.sum(axis=2)[:, ::-1].cumsum(axis=1)  # items at or above each level, highest level first
     best = np.diff(discount_until[np.minimum(at_least, top)], axis=1, prepend=0.0) @ gains[::-1]
     return ratio(dcg, best, undefined=undefined)
-
-
-def _of_one_order(counts: HammingCounts, gains: Floats, discount_until: Floats, top: int, ties: str) -> Floats:
-    """Return the DCG of the top `top` items in one order of ties."""
-    if ties == "index":
-        if top < counts.n_database:
-            raise ProtocolError(f"nDCG: ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
-        return counts.requested("index_discounts") @ gains
-    last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
-    dcg: Floats = np.zeros(counts.n_queries)
-    until = discount_until[np.minimum(last, top)]
-    for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
-        last = last + counts.at_level[:, level]
-        before, until = until, discount_until[np.minimum(last, top)]
-        dcg += gains[level] * (until - before).sum(axis=1)
-    return dcg
 
 
 @lru_cache(maxsize=1)  # all counts of a database need it

@@ -73,7 +73,7 @@ def clean(name, *, seed=SEED):
 
 def changed(run, *, sizes=None, flags=None, known=None, **parts):
     """Return a run with other partitions, whose seed is no longer known."""
-    split = Split(run.split.entries | parts, known or run.split.dataset, flags)
+    split = Split(run.split.entries | parts, known or run.split.dataset, flags or {})
     return Run(run.file, split, run.name, None, run.sizes if sizes is None else sizes)
 
 

@@ -71,18 +71,17 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
 INTERRUPTED = """
 import itertools, signal
 from unittest.mock import patch
-from protocol import progress
+from protocol import counting, progress
 from protocol.cli import main
-from protocol.evaluation import scoring
 
-def repeated(*arguments, counting=scoring.count_in_shards, **options):
+def repeated(*arguments, counting=counting.count_in_shards, **options):
     print("reached", flush=True)
     for _ in itertools.repeat(None):
         counting(*arguments, **options)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 progress._FIRST = 10**6
-with patch.object(scoring, "count_in_shards", repeated):
+with patch.object(counting, "count_in_shards", repeated):
     raise SystemExit(main())
 """
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from protocol import registry
-from protocol.counting import distance_counts, items_without, read_truths, truths_record
+from protocol.counting import distance_counts
+from protocol.counting.counts_file import items_without, read_truths, truths_record
 from protocol.evaluation.conventions import is_defined
 from protocol.evaluation.exclusion import read_positions
 from protocol.features import prepared

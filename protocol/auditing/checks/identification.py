@@ -67,11 +67,6 @@ class Match(NamedTuple):
         return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether there are no differences."""
-        return self.distance == 0
-
-    @property
     def is_near(self) -> bool:
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
@@ -81,8 +76,7 @@ class Match(NamedTuple):
     @property
     def by(self) -> str:
         """The compared properties, as a part of a sentence."""
-        compared = {one.by for one in self.comparisons}
-        return listed(kind for kind in _KINDS if kind in compared)
+        return listed(kind for kind in _KINDS if kind in {one.by for one in self.comparisons})
 
     @property
     def differences(self) -> list[str]:
@@ -96,7 +90,7 @@ class Match(NamedTuple):
 
     def sentence(self, *same: str) -> str:
         """Return a description of this match, and of others that fit `same`, as a part of a sentence."""
-        text = f"{'matches' if self.is_exact else 'resembles'} {' or '.join([self.name, *same])} in {self.by}"
+        text = f"{'resembles' if self.distance else 'matches'} {' or '.join([self.name, *same])} in {self.by}"
         if self.open:
             text += f" (which does not fix the size of {listed(map(_the, self.open))})"
         return f"{text}, but {listed(self.differences)}" if self.differences else text

@@ -193,26 +193,18 @@ def has_labels_twice(run: Run) -> bool:
 
 def audit_entries(run: Run) -> list[Finding]:
     """Return findings on the original lists: a single item that may be many, repeated items, and other labels."""
-    split, findings = run.split, list[Finding]()
+    split, findings, in_conflict = run.split, list[Finding](), [np.empty(0, dtype=np.int64)]
+    y, labelled = split.dataset.y, split.dataset.labelled
     for part, entries in split.entries.items():
         if len(entries) == 1 and _SEVERAL.search(split.dataset.names(entries)[0]):
             findings += split.findings("single-item", "undetermined", entries, part=part)
         distinct, counts = np.unique(entries, return_counts=True)
         findings += split.findings("duplicate-id", "error", distinct[counts > 1], part=part)
-    return findings + split.findings("label-conflict", "error", _in_conflict(split))
-
-
-def _in_conflict(split: Split) -> NDArray[np.int64]:
-    """Return the items with labels in some list that differ from those of the dataset, or from earlier lists."""
-    y, labelled = split.dataset.y, split.dataset.labelled
-    in_conflict = [np.empty(0, dtype=np.int64)]
-    for name, flags in split.flags.items():
-        if y is None:
-            continue
-        items = split.entries[name]
-        differ = (_as_matrix(y[items], flags) != _as_matrix(flags, y)).reshape(len(items), -1).any(axis=1)
-        in_conflict.append(items[differ if labelled is None else differ & labelled[items]])
-    return np.unique(np.concatenate(in_conflict))
+        if y is not None and part in split.flags:  # labels other than those of the dataset, or of earlier lists
+            own, flags = y[entries], split.flags[part]
+            differ = (_as_matrix(own, flags) != _as_matrix(flags, own)).reshape(len(entries), -1).any(axis=1)
+            in_conflict.append(entries[differ if labelled is None else differ & labelled[entries]])
+    return findings + split.findings("label-conflict", "error", np.unique(np.concatenate(in_conflict)))
 
 
 def _as_matrix(labels: NDArray, other: NDArray) -> NDArray:

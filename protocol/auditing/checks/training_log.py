@@ -67,8 +67,8 @@ class History:
         """The best score."""
         return float(np.nanmax(self.values))
 
-    def matches(self, reported: str, score: float) -> bool:
-        """Return whether a reported score may be one of this history: equal to as many decimals as both have.
+    def matches(self, reported: str, *scores: float) -> bool:
+        """Return whether a reported score may be one of some of this history: equal to as many decimals as both have.
 
         Percentages are compared with fractions, and vice versa. An unknown score, "", matches none.
         """
@@ -77,11 +77,7 @@ class History:
         value, is_fraction = float(reported), np.nanmax(np.abs(self.values)) <= 1
         scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
-        return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
-
-    def has(self, reported: str) -> bool:
-        """Return whether any score of this history matches a reported one."""
-        return any(self.matches(reported, score) for score in self.values)
+        return any(abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9) for score in scores)
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str], list[str]]:
@@ -103,7 +99,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         A sentence about the evaluations.
     not_checked : list of str
     """
-    found = [one for one in histories if one.has(reported)]
+    found = [one for one in histories if one.matches(reported, *one.values)]
     compared, severity = found or histories, _running_best(histories)
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = list[Finding]()
