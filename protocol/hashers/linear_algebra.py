@@ -65,19 +65,14 @@ def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Gene
     total = V.sum(axis=0, dtype=np.float64)
     rotation = random_rotation(V.shape[1], rng)
     for _ in range(n_iter):
-        rotation = _update(V, total, rotation)
+        R = rotation.astype(np.float32)
+        above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper than with B = 2 H - 1
+        for start in range(0, len(V), _ROTATED_TILE):
+            tile = V[start : start + _ROTATED_TILE]
+            above += (tile @ R >= 0).astype(np.float32).T @ tile
+        U, _, At = np.linalg.svd(2 * above - total)  # B'V
+        rotation = (U @ At).T  # the orthogonal R that best maps V to the signs B of V R
     return rotation
-
-
-def _update(V: NDArray[np.float32], total: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the orthogonal R that best maps `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
-    R = rotation.astype(np.float32)
-    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper than with B = 2 H - 1
-    for start in range(0, len(V), _ROTATED_TILE):
-        tile = V[start : start + _ROTATED_TILE]
-        above += (tile @ R >= 0).astype(np.float32).T @ tile
-    U, _, At = np.linalg.svd(2 * above - total)  # B'V
-    return (U @ At).T
 
 
 class Kernel(NamedTuple):
