@@ -103,6 +103,21 @@ class Kernel(NamedTuple):
         return squared_distances(self.anchors - centre, X - centre)
 
 
+def arrays_of_kernel(side: str = "", d: str = "d") -> dict[str, tuple[str, ...]]:
+    """Return the declaration of the arrays of a `Kernel`, and of the projection of its map to n_bits functions.
+
+    The names begin with `side`, and a row has `d` features.
+
+    Examples
+    --------
+    >>> arrays_of_kernel("database_", "d_database")["database_anchors_"]
+    ('float32', 'n_anchors', 'd_database')
+    """
+    m = "n_anchors"
+    shapes = {"anchors": (m, d), "width": (m,), "offset": (m,), "projection": (m, "n_bits")}
+    return {f"{side}{name}_": ("float32", *shape) for name, shape in shapes.items()}
+
+
 def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
     """Return the map for training rows (n, d) with the anchors `rows`, (m,).
 
