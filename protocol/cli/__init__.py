@@ -79,7 +79,10 @@ def _failed(error: BaseException, parsed: argparse.Namespace) -> int:
         import traceback
 
         traceback.print_exception(error)
-    _discard_unwritable_output()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # on a full disk, for example; the interpreter would try again
+        sys.stdout = None
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
@@ -118,14 +121,6 @@ def _report(message: str) -> int:
 
     sys.stderr.write(coloured(f"protocol: {brief(printable(message))}\n", sys.stderr))
     return _REFUSED
-
-
-def _discard_unwritable_output() -> None:
-    """Discard output that can't be written, for example on a full disk, so that the interpreter doesn't try again."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        sys.stdout = None
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

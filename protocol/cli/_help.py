@@ -61,13 +61,12 @@ class Parser(argparse.ArgumentParser):
         everything: bool = False,
         **texts: Any,
     ) -> None:
-        layout = functools.partial(_Layout, max_help_position=28, width=width() - 2)
         more = filled(f"More with --help-all: {'; '.join(rare)}.") if rare else ""
         epilog = f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}\n\n"
         super().__init__(
             description="\n".join(map(filled, description.strip().split("\n"))),
             epilog=epilog + (textwrap.dedent(details).strip() if everything else more),
-            formatter_class=layout,
+            formatter_class=functools.partial(_Layout, max_help_position=28, width=width() - 2),
             allow_abbrev=False,
             exit_on_error=False,
             **texts,

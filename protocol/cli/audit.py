@@ -1,8 +1,7 @@
 """`protocol audit`: find leaks and missing classes in your own split."""
 
 import argparse
-from collections.abc import Iterator
-from pathlib import Path
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
@@ -24,7 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `protocol audit`."""
     from protocol.auditing import Evidence, audit
 
-    check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, _inputs(arguments))
+    above = itertools.chain.from_iterable(map(items_above, arguments.splits))  # the dataset of a pipeline's split
+    inputs = [*passed(arguments, *_FILES).values(), *(arguments.training_log or ()), *arguments.splits, *above]
+    check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, inputs)
     evidence = Evidence(**passed(arguments, *_EVIDENCE), **_codes(arguments))
     audited = audit(*arguments.splits, evidence=evidence, **passed(arguments, *_OPTIONS))
     if arguments.json:
@@ -59,11 +60,3 @@ def _affected(audited: "Audit") -> str:
         raise ProtocolError("--write-affected needs judged pairs of the dataset (--known-pairs).")
     (positions,) = audited.affected.values()
     return "".join(f"{position}\n" for position in positions)
-
-
-def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
-    """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (getattr(arguments, name) for name in _FILES)
-    yield from arguments.training_log or ()
-    for split in arguments.splits:
-        yield from (split, *items_above(split))

@@ -65,11 +65,10 @@ def _score_run(arguments: argparse.Namespace) -> None:
 def _truth(arguments: argparse.Namespace) -> "Truth | None":
     """Return the ground truth; None if it is labels in the order of the codes."""
     vectors, relevant = nearest(arguments), relevance(arguments)
-    labels = [arguments.query_labels, arguments.database_labels]
     if vectors is not None and not any((arguments.query_codes, arguments.database_codes)):
         hint = "--query-codes F --database-codes F --ranking cosine scores the vectors themselves."
         raise ProtocolError(f"--query-codes is missing. `protocol recall` computes codes from vectors; {hint}")
-    if not any((vectors, relevant, *labels)):
+    if not (vectors or relevant or given(arguments, *_LABELS)):
         sources = "--query-labels and --database-labels, --relevance, or --query-vectors and --database-vectors"
         raise ProtocolError(f"No ground truth: pass {sources}.")
     if vectors is not None and relevant is not None:

@@ -44,13 +44,12 @@ def run(arguments: argparse.Namespace) -> None:
     if data.images is not None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
-    n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
     sizes = _sizes(n_items, counts)
     if sizes["train"] < 2 or (n_classes < 2 and n_items < _FEWEST_ITEMS):
         few = _NOTES["too_few"].format(next(iter(options.values())), counted(n_items, "item"), _FEWEST_ITEMS)
         raise ProtocolError(few)
-    most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
+    most = min([sizes["train"], *(vectors.shape[1] for vectors in data.vectors.values())])  # the components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))

@@ -23,8 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_outputs({"--json": arguments.json}, [*files, *files_of(arguments.record)])
     verification = verify(
         arguments.record,
-        _encoded(arguments, arguments.query_codes),
-        _encoded(arguments, arguments.database_codes),
+        *(_encoded(arguments, getattr(arguments, name)) for name in _CODES),
         truth=relevance(arguments) if vectors == (None, None) else Nearest(*vectors),
         progress=report,
         **passed(arguments, *_LABELS, "threads"),

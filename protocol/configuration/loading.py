@@ -305,8 +305,7 @@ def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers
 def _supervising(hashers: Mapping[str, Variant], config: Mapping[str, Any]) -> dict[str, Variant]:
     """Return the ground truths that the hashers learn from, by name."""
     kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
-    used = [name for kind, name in supervising(config).items() if kind in kinds]
-    return {name: _variant("ground_truth", name, config) for name in used}
+    return {name: _variant("ground_truth", name, config) for kind, name in supervising(config).items() if kind in kinds}
 
 
 def _tables(kind: str, variants: Mapping[str, Variant]) -> dict[str, Any]:

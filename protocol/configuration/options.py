@@ -23,11 +23,6 @@ class Option:
     type: Any
     default: Any
 
-    @property
-    def expected(self) -> str:
-        """The allowed values in words, as far as the type determines them."""
-        return words(self.type).replace("None", "null")
-
     def checked(self, value: Any, where: str) -> Any:
         """Return a checked value of the option; text is parsed unless the option is a text.
 
@@ -43,7 +38,8 @@ class Option:
                 value = [scalar(item, functools.partial(fits, hint=kind)) for item in value]
             value = scalar(value, functools.partial(fits, hint=self.type))
         if not fits(value, self.type):
-            raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
+            allowed = words(self.type).replace("None", "null")
+            raise ProtocolError(f"{where} must be {allowed}, got {abbreviated(value)}.")
         return value
 
 

@@ -71,7 +71,10 @@ class Data:
         if self.images is not None:
             check_images(self.images, n_items=n)
         for name, vectors in self.vectors.items():
-            _check_vectors(vectors, n, f"vectors {name!r}")
+            shape, dtype = vectors.shape, vectors.dtype
+            if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
+                expected = f"float32 or integers of shape (n, d) with one row per id, n = {n}"
+                raise ProtocolError(f"vectors {name!r}: expected {expected}, got {dtype} of shape {shape}.")
         if self.labels is not None:
             self._check_labels(self.labels)
         for name, part in self.partitions.items():
@@ -101,13 +104,6 @@ def _check_ids(ids: NDArray) -> None:
     ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
     if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
         raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
-
-
-def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
-    shape, dtype = vectors.shape, vectors.dtype
-    if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n_items:
-        expected = f"float32 or integers of shape (n, d) with one row per id, n = {n_items}"
-        raise ProtocolError(f"{name}: expected {expected}, got {dtype} of shape {shape}.")
 
 
 def store(file: Writer, name: str, array: Sliceable) -> None:
@@ -183,16 +179,6 @@ def load(name: str, paths: Paths, options: Mapping[str, Any]) -> Data:
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    actual = _found(data)
-    differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
-    if differing:
-        text = "; ".join(f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
-        advice = "Check that its files are official and complete."
-        raise ProtocolError(f"dataset {name!r} differs from its published description: {text}. {advice}")
-
-
-def _found(data: Data) -> dict[str, Any]:
-    """Return the statistics of data; ``per_class`` only if all classes have the same number of items."""
     actual: dict[str, Any] = {
         "n": len(data.ids),
         "classes": len(data.class_names),
@@ -207,6 +193,10 @@ def _found(data: Data) -> dict[str, Any]:
         is_matrix = data.labels.ndim == 2
         counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=actual["classes"])
         sizes = sorted(set(counts.tolist()))
-        actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
+        actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes  # a number only if it is that of all classes
         actual["labels_per_item"] = round(float(counts.sum() / len(data.ids)), 2)
-    return actual
+    differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
+    if differing:
+        text = "; ".join(f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
+        advice = "Check that its files are official and complete."
+        raise ProtocolError(f"dataset {name!r} differs from its published description: {text}. {advice}")

@@ -54,10 +54,6 @@ class Downloads:
         """Return the path of the file. It contains the checksum, so that experiments may use different versions."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
-    def provenance(self, file: File) -> Path:
-        """Return the path of the record of the file's source."""
-        return self.path(file).with_name(f"{file.name}.json")
-
     @property
     def lock(self) -> Path:
         """The lock file, which contains the recorded checksums."""
@@ -103,7 +99,8 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
         If no source delivered the expected bytes; the message names each source with its problem, and explains how to
         add the file by hand. If the file can't be written.
     """
-    target, record = downloads.path(file), downloads.provenance(file)
+    target = downloads.path(file)
+    record = target.with_name(f"{file.name}.json")
     expected = downloads.sha256(file) or downloads.recorded(file)
     is_complete = target.exists() and record.exists() and checksum_path(record).exists()
     if is_complete and expected is not None and file_sha256(target) == expected:

@@ -96,21 +96,6 @@ def _problem(path: Path) -> str:
     return ""
 
 
-def files_below(folder: str | Path) -> list[str]:
-    """Return the files below a folder, following links, except hidden ones: their relative paths with ``/``, sorted.
-
-    Raises
-    ------
-    ProtocolError
-        If a folder can't be listed or is found twice because of a link, or a name is not valid text.
-    """
-    names = sorted(Path(at, name).relative_to(folder).as_posix() for at, files in listings(folder) for name in files)
-    broken = next((name for name in names if _SURROGATE.search(name)), None)
-    if broken is not None:
-        raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
-    return names
-
-
 def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, Any]:
     """Return what is known from the options and the names of the folders with files; refuse partitions as classes.
 
@@ -156,9 +141,12 @@ def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str |
     ProtocolError
         If no folder is given; if it contains no images, images both in subfolders and next to them, images without a
         label or labels without an image, or files that are not complete images of a supported format (all are listed);
-        when rows are read, if an image is damaged inside.
+        if a folder can't be listed or is found twice because of a link, or a name is not valid text; when rows are
+        read, if an image is damaged inside.
     """
-    files = files_below(folder)
+    files = sorted(Path(at, name).relative_to(folder).as_posix() for at, names in listings(folder) for name in names)
+    for broken in filter(_SURROGATE.search, files):
+        raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | UNSUPPORTED]
     if not images:
         among = f"no images ({', '.join(sorted(EXTENSIONS))}) among {counted(len(files), 'file')}"

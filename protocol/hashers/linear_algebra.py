@@ -65,19 +65,14 @@ def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Gene
     total = V.sum(axis=0, dtype=np.float64)
     rotation = random_rotation(V.shape[1], rng)
     for _ in range(n_iter):
-        rotation = _update(V, total, rotation)
+        R = rotation.astype(np.float32)
+        above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper than with B = 2 H - 1
+        for start in range(0, len(V), _ROTATED_TILE):
+            tile = V[start : start + _ROTATED_TILE]
+            above += (tile @ R >= 0).astype(np.float32).T @ tile
+        U, _, At = np.linalg.svd(2 * above - total)  # B'V
+        rotation = (U @ At).T  # the orthogonal R that best maps V to the signs B of V R
     return rotation
-
-
-def _update(V: NDArray[np.float32], total: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the orthogonal R that best maps `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
-    R = rotation.astype(np.float32)
-    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper than with B = 2 H - 1
-    for start in range(0, len(V), _ROTATED_TILE):
-        tile = V[start : start + _ROTATED_TILE]
-        above += (tile @ R >= 0).astype(np.float32).T @ tile
-    U, _, At = np.linalg.svd(2 * above - total)  # B'V
-    return (U @ At).T
 
 
 class Kernel(NamedTuple):
@@ -106,6 +101,21 @@ class Kernel(NamedTuple):
     def _squared_distances(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         centre = self.anchors.mean(axis=0, dtype=np.float64).astype(np.float32)
         return squared_distances(self.anchors - centre, X - centre)
+
+
+def arrays_of_kernel(side: str = "", d: str = "d") -> dict[str, tuple[str, ...]]:
+    """Return the declaration of the arrays of a `Kernel`, and of the projection of its map to n_bits functions.
+
+    The names begin with `side`, and a row has `d` features.
+
+    Examples
+    --------
+    >>> arrays_of_kernel("database_", "d_database")["database_anchors_"]
+    ('float32', 'n_anchors', 'd_database')
+    """
+    m = "n_anchors"
+    shapes = {"anchors": (m, d), "width": (m,), "offset": (m,), "projection": (m, "n_bits")}
+    return {f"{side}{name}_": ("float32", *shape) for name, shape in shapes.items()}
 
 
 def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:

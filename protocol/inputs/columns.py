@@ -16,7 +16,6 @@ BITS, HEX, MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2,}"
 NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
 IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{NOT_DECIMAL.pattern}")
 """A code next to other columns."""
-_SINGLE = ({"0", "1"}, {"-1", "1", "+1"})
 _NAMES = frozenset(["binary", "bits", "code", "codes", "hash", "hash_code", "hashcode"])
 
 
@@ -108,7 +107,7 @@ def _single_bits(columns: Sequence[Sequence[str]], names: Sequence[str]) -> tupl
     is left.
     """
     labels = _label_columns(names)
-    for bits in _SINGLE:
+    for bits in ({"0", "1"}, {"-1", "1", "+1"}):
         others = [at for at, cells in enumerate(columns) if at in labels or not {*cells} <= bits]
         ids, single = [at for at in others if at not in labels] or others, sorted({*range(len(columns))} - {*others})
         shown = [names[at] for at in (*ids, *single)] if names else []

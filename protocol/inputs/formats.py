@@ -16,6 +16,7 @@ import csv
 import re
 import shlex
 import textwrap
+import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from protocol.checks import ProtocolError, abridged, counted, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
+PACKAGE_DATA = "conversions.toml"
 TEXT = (".csv", ".tsv", ".txt")
 TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
@@ -515,15 +517,8 @@ def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
 # PyTorch and others
 
 
-_TORCH = "torch.load({file}, map_location='cpu', weights_only=True){key}.detach().numpy()"
-_FAISS = "import faiss, numpy; i = faiss.read_index({file}); numpy.save({to}, i.reconstruct_n(0, i.ntotal))"
-_CONVERSIONS = {
-    **dict.fromkeys((".pt", ".pth"), f"import numpy, torch; numpy.save({{to}}, {_TORCH})"),
-    **dict.fromkeys((".faiss", ".index"), _FAISS),
-    ".parquet": "import pandas; pandas.read_parquet({file}).to_csv({to}, index=False)",
-    ".feather": "import pandas; pandas.read_feather({file}).to_csv({to}, index=False)",
-    ".json": "import json, numpy, pathlib; numpy.save({to}, json.loads(pathlib.Path({file}).read_text()))",
-}
+_DECLARED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))["conversion"]
+_CONVERSIONS = {extension: one["code"] for one in _DECLARED for extension in one["extensions"]}
 """The Python code that converts a file of another format into one that is read, by extension."""
 _PICKLES = (".pkl", ".pickle", ".joblib")
 UNREAD = frozenset([*_CONVERSIONS, *_PICKLES])

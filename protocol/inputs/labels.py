@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, filterfalse
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,10 +17,10 @@ from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
 from protocol.inputs.text import INPUTS, is_running
-from protocol.inputs.validation import class_labels
+from protocol.inputs.validation import blocks, class_labels
 
 _NUMBER = re.compile("[0-9]+")
-_BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
+_BLOCK_BYTES = 8 << 20  # of labels that are sorted at once, because a large database may be mapped from a file
 
 
 class Labelled(NamedTuple):
@@ -174,8 +174,7 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    blocks = (np.unique(labels[start : start + _BLOCK]).tolist() for start in range(0, len(labels), _BLOCK))
-    return sorted(set(chain.from_iterable(blocks)))
+    return sorted({label for block in blocks(labels, _BLOCK_BYTES) for label in np.unique(block).tolist()})
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:

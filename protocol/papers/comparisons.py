@@ -15,7 +15,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.report.figure import DataFrame
 from protocol.scores.statistics import shared_variance
-from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
+from protocol.scores.summary import COMBINATION, REQUIRED, at, summary_of
 from protocol.scores.tables import read_text
 
 LEADERBOARD = ("reference", "cifar10", "summary.csv")
@@ -111,15 +111,15 @@ def _points(table: Comparison, results: "Results") -> tuple[DataFrame, bool]:
     """Return a row for each point at which all sides have a value, and whether the rows are a substitute."""
     rows = results.statistics(table.statistics) if table.statistics else results.frame(**table.rows)
     rows, by = _matched(rows, table)
-    if table.paper is not None and len(points := _points_of(having(rows, **table.paper), table, by)):
+    if table.paper is not None and len(points := _points_of(at(rows, **table.paper), table, by)):
         return points, False
-    return _points_of(having(rows, **table.otherwise), table, by), True
+    return _points_of(at(rows, **table.otherwise), table, by), True
 
 
 def _points_of(rows: DataFrame, table: Comparison, by: Sequence[str]) -> DataFrame:
     if table.fullest and len(rows):
         fullest = rows.groupby(table.fullest, sort=False)["hasher"].nunique().idxmax()
-        rows = having(rows, **dict(zip(table.fullest, fullest, strict=True)))
+        rows = at(rows, **dict(zip(table.fullest, fullest, strict=True)))
     points = _joined(rows, table, by)
     if points.empty:
         return points.assign(**dict.fromkeys(table.each))
@@ -151,7 +151,7 @@ def _joined(rows: DataFrame, table: Comparison, by: Sequence[str]) -> DataFrame:
     rows = rows.sort_values("mean", kind="stable") if table.best else rows
     points: Any = None
     for name, columns in table.sides.items():
-        side = having(rows, **columns).drop_duplicates(by, keep="last").sort_index()
+        side = at(rows, **columns).drop_duplicates(by, keep="last").sort_index()
         if side.empty:
             return side
         fixed = [column for column, value in columns.items() if not isinstance(value, list)]
@@ -338,13 +338,13 @@ class Results:
         The columns are the folder of a row's table, those of `COMBINATION`, and those of `Mean`. A combination that is
         in several tables with the same mean is returned from the first one only.
         """
-        rows = having(self._content[0], **columns)
+        rows = at(self._content[0], **columns)
         same = rows[[*COMBINATION, "n_runs"]].assign(mean=rows["mean"].map("{:.5g}".format)).duplicated()
         return rows[~same].reset_index(drop=True)
 
     def statistics(self, dataset: str) -> DataFrame:
         """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
-        return having(self._content[1], dataset=dataset).reset_index(drop=True)
+        return at(self._content[1], dataset=dataset).reset_index(drop=True)
 
     @cached_property
     def _content(self) -> tuple[DataFrame, DataFrame]:
@@ -375,10 +375,3 @@ def _counted(row: Mapping[str, str]) -> Mean:
         return Mean(float(row["value"]), 0.0, 1)
     n_runs, sizes = int(row["n_runs"]), (int(row["n_queries"]), int(row["n_database"]))
     return Mean(float(row["value"]), float(row["standard_error"]) * n_runs**0.5, n_runs, shared_variance(*sizes))
-
-
-def having(table: DataFrame, **columns: Any) -> DataFrame:
-    """Return the rows of a table with these values; a list or tuple means one of its values."""
-    for name, value in columns.items():
-        table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]
-    return table

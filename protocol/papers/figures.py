@@ -37,7 +37,7 @@ import pandas as pd
 from protocol import registry
 from protocol.checks import counted, listed
 from protocol.papers.claims import printed, read
-from protocol.papers.comparisons import Results, having
+from protocol.papers.comparisons import Results
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
 from protocol.report.figure import ABSENT, Figure, cells, vega
@@ -208,7 +208,7 @@ def _figures(name: str, entry: _Entry, data: Data) -> Drawn:
 
 def _rows(entry: _Entry, data: Data) -> pd.DataFrame:
     """Return the rows of a declaration, with its new columns, of the paper's code lengths if there are any."""
-    rows = having(data[entry["table"]], **entry["where"])
+    rows = at(data[entry["table"]], **entry["where"])
     if "columns" in entry:
         keys = [column for column in rows if column not in ("metric", "mean", "std")]
         rows = rows.assign(metric=rows["metric"].map(entry["columns"]))
@@ -295,7 +295,7 @@ def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
 def _columns(block: _Entry, entry: _Entry, rows: pd.DataFrame) -> Iterator[pd.Series]:
     """Yield the means of each code length of a block, by method and source: those of the paper, and ours."""
     for position, n_bits in enumerate(block["n_bits"]):
-        means = having(rows, n_bits=n_bits).set_index(["name", "source"])["mean"].to_dict()
+        means = at(rows, n_bits=n_bits).set_index(["name", "source"])["mean"].to_dict()
         means |= {(method, "printed"): _printed(block, method, position, n_bits) for method in entry["methods"]}
         yield pd.Series(means, dtype=float)
 
@@ -304,9 +304,9 @@ def _of_block(block: _Entry, entry: _Entry, data: Data) -> pd.DataFrame:
     """Return our rows of a block's methods with ``name`` and ``source``; of several metrics the first that has rows."""
     plugins = {plugin: method for method, plugin in entry["methods"].items() if plugin}
     where = {"ground_truth": "class_label", **block["where"], "n_bits": block["n_bits"], "plugin": [*plugins]}
-    rows = having(data["summary"].dropna(subset="mean"), **where)
+    rows = at(data["summary"].dropna(subset="mean"), **where)
     there = [metric for metric in block["where"]["metric"] if metric in set(rows["metric"])]
-    rows = having(rows, metric=there[:1])
+    rows = at(rows, metric=there[:1])
     variants = [row.hasher.removeprefix(row.plugin).strip("_") for row in rows.itertuples()]
     splits = "" if "split" in block["where"] else ", " + rows["split"]
     source = rows["experiment"] + ": " + rows["feature"] + splits + [f", {name}" if name else "" for name in variants]

@@ -308,13 +308,12 @@ def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
         yield _arrays(file)
 
 
-def _arrays(group: "h5py.Group") -> "dict[str, h5py.Dataset]":
-    """Return all arrays of a group by their names in it, which takes long in files with many groups."""
-    arrays: dict[str, Any] = {}
-    for name, item in group.items():
-        below = {"": item} if hasattr(type(item), "dtype") else _arrays(item)
-        arrays |= {f"{name}/{part}".rstrip("/"): array for part, array in below.items()}
-    return arrays
+def _arrays(item: "h5py.Group | h5py.Dataset") -> "dict[str, h5py.Dataset]":
+    """Return all arrays of a group by their names in it, which takes long in files with many groups; an array as ""."""
+    if hasattr(type(item), "dtype"):
+        return {"": item}
+    below = {name: _arrays(part) for name, part in item.items()}
+    return {f"{name}/{rest}".rstrip("/"): array for name, arrays in below.items() for rest, array in arrays.items()}
 
 
 def _named(file: "h5py.File", path: str | Path, name: str) -> "dict[str, h5py.Dataset]":
@@ -322,9 +321,7 @@ def _named(file: "h5py.File", path: str | Path, name: str) -> "dict[str, h5py.Da
     item = file.get(name)
     if item is None:
         raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(_arrays(file)))}.")
-    if hasattr(item, "dtype"):
-        return {name: item}
-    return {f"{name}/{part}": array for part, array in sorted(_arrays(item).items())}
+    return {f"{name}/{part}".rstrip("/"): array for part, array in sorted(_arrays(item).items())}
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:

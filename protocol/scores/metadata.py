@@ -34,9 +34,6 @@ NONE_EXCLUDED = "none"
 OF_LABELS = ("class labels", "shared labels")
 """The kinds of relevance that are determined by labels alone; the others depend on the distances of a feature."""
 
-SCORE = (*PROTOCOL, "n_bits", "metric")
-"""All fields in which two scores must agree to be compared."""
-
 RANKINGS = ("hamming", "asymmetric", "cosine", "euclidean", "dot")
 """How a method orders the database, recorded with every score as ``ranking``.
 

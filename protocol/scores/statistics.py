@@ -26,10 +26,8 @@ REPEATED = "Two methods that each have one value in all runs, as without randomn
 REPEATED += "because such runs repeat one run."
 TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
-FIXED_SPLIT = (
-    "The {} split is the same in every run, so its runs differ only by random seeds: the tests hold for other "
-)
-FIXED_SPLIT += "seeds, not for other items, and a method without randomness has one value."
+FIXED_SPLIT = "The {} split is the same in every run, so its runs differ only by random seeds: the tests hold for "
+FIXED_SPLIT += "other seeds, not for other items, and a method without randomness has one value."
 Test = TypeVar("Test", bound=Hashable)
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 

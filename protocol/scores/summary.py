@@ -30,7 +30,6 @@ TOLERANCE = 1e-6
 """The largest error of a mean of values that were written with nine digits."""
 _FILLED = {"extension": "none", "extension_bits": "0", "std": ""}
 _LEAST = {"n_bits": 1, "n_runs": 1, "extension_bits": 0}
-_FIRST_LINE = 2  # the line number of the first row of a table, below the header
 
 
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
@@ -105,9 +104,9 @@ def summarise(
 
 
 def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
-    """Return the rows of a table that have these values."""
+    """Return the rows of a table that have these values; a list or tuple means one of its values."""
     for column, value in values.items():
-        table = table[table[column] == value]
+        table = table[table[column].isin(value) if isinstance(value, list | tuple) else table[column] == value]
     return table
 
 
@@ -198,7 +197,7 @@ def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, A
     if missing:
         problem = f"not a summary.csv: it lacks {', '.join(missing)}"
         raise ProtocolError(f"{path}: {problem}. An experiment writes it with `snakemake -- metrics`.")
-    return [_row(row, f"{path}, line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
+    return [_row(row, f"{path}, line {line}") | {"line": line} for line, row in enumerate(rows, 2)]  # below the header
 
 
 def _row(row: dict[str, str], line: str) -> dict[str, Any]:

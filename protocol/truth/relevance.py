@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.validation import class_labels, rows
+from protocol.inputs.validation import blocks, class_labels, rows
 from protocol.scores.metadata import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
@@ -56,7 +56,8 @@ class LabelRelevance:
         self._database = database
         self.levels = np.ones(1, dtype=np.int64)
         if query.ndim == 2:
-            most = min(max(int(block.sum(axis=1).max()) for block in _blocks(side)) for side in (query, database))
+            parts = blocks(query, _BLOCK_BYTES), blocks(database, _BLOCK_BYTES)
+            most = min(max(int(part.sum(axis=1).max()) for part in side) for side in parts)
             self.levels = np.arange(1, max(most, 1) + 1)
 
     @property
@@ -114,7 +115,7 @@ class LabelRelevance:
 
     def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield, in blocks, the class numbers of the database items; -1 for a class that is not in `classes`."""
-        for block in _blocks(self._database):
+        for block in blocks(self._database, _BLOCK_BYTES):
             position = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
             yield np.where(classes[position] == block, number[position], -1).astype("<i8")
 
@@ -150,12 +151,6 @@ def _comparable(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
         return query, database
     _, numbers = np.unique(np.concatenate([side.astype(object) for side in sides]), return_inverse=True)
     return numbers[: len(query)], numbers[len(query) :]
-
-
-def _blocks(array: NDArray) -> Iterator[NDArray]:
-    """Yield the rows of an array in blocks of some megabytes, to keep a memory-mapped array out of memory."""
-    step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
-    return (array[start : start + step] for start in range(0, len(array), step))
 
 
 class NeighbourRelevance:
@@ -309,9 +304,9 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     False
     """
     digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
-    for dtype, shape, blocks in relevance.canonical():
+    for dtype, shape, rows_of_array in relevance.canonical():
         digest.update(f" {dtype} {shape} ".encode())
-        for block in blocks:
+        for block in rows_of_array:
             digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
 

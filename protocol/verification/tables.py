@@ -200,15 +200,36 @@ def _of_audit(stored: _Tables) -> Iterator[Check]:
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:
-    """Yield the checks of the tables of an experiment against the scores of its codes."""
+    """Yield the checks of the tables of an experiment against the scores of its codes without the excluded queries.
+
+    The scores are computed as by the stages of the pipeline.
+    """
     import pandas as pd
 
     if "audit.csv" not in stored:
         yield Check(UNCHECKED, "audit.csv", "missing; `protocol audit` audits the splits")
     without, summary = read_positions(folder.glob("excluded.csv")), stored["summary.csv"]
-    scores = _scores(folder, codes, stored, without, progress)
+    dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
+    rows, report = list[tuple[Any, ...]](), stage(progress, "counting", len(codes))
+    for path in codes:
+        feature, _, run, hasher, _ = path.relative_to(folder).parts
+        means, truth = at(summary, feature=feature, hasher=hasher), path.parents[1] / "ground_truth.h5"
+        extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
+        about = ((dataset, feature, hasher), list(extensions), list(means["metric"].unique()))
+        with storage.opened(truth) as arrays:
+            splits = sorted({name.partition("/")[0] for name in arrays})
+        for split in splits:
+            files = {"codes": path, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
+            of_run = (split, int(run.removeprefix("run")))
+            with tempfile.TemporaryDirectory() as temporary:
+                file, in_order = Path(temporary, "counts.h5"), in_database_order(about[-1])
+                counts = counting.counted(*of_run, files, code="", index_order=in_order, earlier=file)
+                counting.write_counts(file, counts, {of_run: files})
+                rows += score_rows(counting.read_counts(file, without=without), *about, undefined=undefined)
+        report(1)
+    scores = pd.DataFrame(rows, columns=[*SCORED])
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
-    computed = tables_of(scores, undefined=summary["undefined"].iloc[0], excluded=excluded_labels(without, runs))
+    computed = tables_of(scores, undefined=undefined, excluded=excluded_labels(without, runs))
     for name, keys in _KEYS.items():
         text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=tables.DIGITS)
         on, table = list(keys), pd.read_csv(io.StringIO(text))
@@ -220,30 +241,3 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
             yield Check(FAILS, name, f"no row for {', '.join(map(str, key))} ({len(missing):,} missing)")
         if others := len(stored[name]) - n_rows:
             yield Check(UNCHECKED, name, f"{counted(others, 'row')}, whose codes are not there")
-
-
-def _scores(
-    folder: Path, codes: Sequence[Path], stored: _Tables, without: Mapping[Any, Any], progress: Progress
-) -> "pd.DataFrame":
-    """Return the scores of all codes without the excluded queries, as the stages of the pipeline compute them."""
-    import pandas as pd
-
-    rows, report, summary = list[tuple[Any, ...]](), stage(progress, "counting", len(codes)), stored["summary.csv"]
-    dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
-    for path in codes:
-        feature, _, run, hasher, _ = path.relative_to(folder).parts
-        means, truth = at(summary, feature=feature, hasher=hasher), path.parents[1] / "ground_truth.h5"
-        extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
-        about = ((dataset, feature, hasher), list(extensions), list(means["metric"].unique()))
-        with storage.opened(truth) as arrays:
-            splits = sorted({name.partition("/")[0] for name in arrays})
-        for split in splits:
-            files = {"codes": path, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
-            key = (split, int(run.removeprefix("run")))
-            with tempfile.TemporaryDirectory() as temporary:
-                file, in_order = Path(temporary, "counts.h5"), in_database_order(about[-1])
-                counts = counting.counted(*key, files, code="", index_order=in_order, earlier=file)
-                counting.write_counts(file, counts, {key: files})
-                rows += score_rows(counting.read_counts(file, without=without), *about, undefined=undefined)
-        report(1)
-    return pd.DataFrame(rows, columns=[*SCORED])

@@ -8,8 +8,8 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, check_statistics
-from protocol.registry import DatasetRecord
+from protocol.datasets._dataset import Data, check_statistics
+from protocol.registry.records import DatasetRecord, File
 
 FACTS = {
     *("n", "classes", "image_shape", "dimensions", "partitions", "per_class"),

@@ -8,7 +8,7 @@ from official_archives import REFUSED, refused
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, check_statistics
+from protocol.datasets._dataset import Data, check_statistics
 
 PIXELS = np.zeros((3, 4, 4), dtype=np.uint8)
 IDS = np.array(["a", "b", "c"])

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.hashers import Hasher, TrainingSet
-from protocol.hashers.linear_algebra import Kernel, fit_kernel
+from protocol.hashers.linear_algebra import Kernel, arrays_of_kernel, fit_kernel
 from protocol.registry import Count, Positive
 
 Sides = tuple[NDArray[np.floating], NDArray[np.floating]]
@@ -107,16 +107,7 @@ class CrossModalHasher(Hasher):
     """
 
     supervision = "pairs"
-    learned = {
-        f"{side}{name}_": ("float32", *shape)
-        for side, d in (("", "d"), ("database_", "d_database"))
-        for name, shape in {
-            "anchors": ("n_anchors", d),
-            "width": ("n_anchors",),
-            "offset": ("n_anchors",),
-            "projection": ("n_anchors", "n_bits"),
-        }.items()
-    }
+    learned = arrays_of_kernel() | arrays_of_kernel("database_", "d_database")
 
     n_anchors: Count = 256
     regularisation: Positive = 0.01

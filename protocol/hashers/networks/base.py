@@ -110,8 +110,18 @@ class NetworkHasher(Hasher):
         """Compute what the loss requires from the training set; called first in a fit."""
 
     def _network(self, n_features: int, n_bits: int) -> Module:
-        """Return the network to train; its weights are set by `_initialise`."""
-        return architecture(self.network, n_features, n_bits)
+        """Return the network to train; its weights are set by `_initialise`.
+
+        ``linear`` is only the hash layer, for features that may come from another network; ``mlp`` has two linear
+        layers with 500 rectified units between them, like the last two layers of `convolutional`, which is ``conv``.
+        """
+        from torch.nn import Linear, ReLU, Sequential
+
+        if self.network == "conv":
+            return convolutional(n_bits)
+        if self.network == "linear":
+            return Sequential(Linear(n_features, n_bits))
+        return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
 
     def _initialise(self, network: Module, rng: np.random.Generator) -> None:
         """Draw weights from a normal distribution of variance 2 / fan-in (He et al. 2015), and set biases to 0.
@@ -272,21 +282,6 @@ def convolutional(n_bits: int) -> Module:
         *(Flatten(), Linear(64 * (SIDE // 8) ** 2, _HIDDEN), ReLU()),
         Linear(_HIDDEN, n_bits),
     )
-
-
-def architecture(name: str, n_features: int, n_bits: int) -> Module:
-    """Return a network for rows of `n_features`.
-
-    ``linear`` is only the hash layer, for features that may come from another network; ``mlp`` has two linear layers
-    with 500 rectified units between them, like the last two layers of `convolutional`, which is ``conv``.
-    """
-    from torch.nn import Linear, ReLU, Sequential
-
-    if name == "conv":
-        return convolutional(n_bits)
-    if name == "linear":
-        return Sequential(Linear(n_features, n_bits))
-    return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
 
 
 def shared_labels(labels: Tensor) -> Tensor:

@@ -21,15 +21,14 @@ class DeepSquared(NetworkHasher):
     """
 
     decay = (0.5, 2)
+    margin: ClassVar[float] = 0.0
+    """The distance to which similar pairs are pulled."""
     beta_growth: ClassVar[float] = 1.005
     """The factor by which beta grows in each of the paper's 400 epochs."""
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
-        return squared(self._relaxed(outputs, epoch), shared_labels(labels))
-
-    def _relaxed(self, outputs: Tensor, epoch: int) -> Tensor:
         beta = (self.beta_growth**400) ** (epoch / max(1, self.epochs - 1))
-        return (beta * outputs).tanh()
+        return squared((beta * outputs).tanh(), shared_labels(labels), m=self.margin)
 
 
 def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:

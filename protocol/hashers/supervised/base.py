@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers import Affinities, Hasher, TrainingSet
-from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import Kernel, arrays_of_kernel, fit_kernel_of_one_width
 from protocol.registry import Count, Positive
 
 Floats = NDArray[np.floating]
@@ -42,13 +42,7 @@ class AnchorHasher(Hasher):
         t.
     """
 
-    learned = {
-        "anchors_": ("float32", "n_anchors", "d"),
-        "width_": ("float32", "n_anchors"),
-        "offset_": ("float32", "n_anchors"),
-        "projection_": ("float32", "n_anchors", "n_bits"),
-        "threshold_": ("float32", "n_bits"),
-    }
+    learned = {**arrays_of_kernel(), "threshold_": ("float32", "n_bits")}
 
     n_anchors: Count = 300
     width: Positive = 1.0

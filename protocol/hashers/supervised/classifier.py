@@ -93,37 +93,28 @@ class Classifier(Hasher):
         several = y.ndim == 2
         has_label = y if several else y[:, None] == np.unique(y)
         rows = (training.X - training.mean) / np.float32(training.scale)
-        weights, intercept, n_iter = self._regression(rows, has_label, several)
+        inverse, n_classes = 1 / (self.regularisation * len(rows)), has_label.shape[1]
+        model = need("sklearn.linear_model", "pipeline").LogisticRegression(C=inverse, max_iter=_MAX_ITER)
+        weights, intercept, n_iter = np.zeros((rows.shape[1], n_classes)), np.zeros(n_classes), 0
+        if several:
+            shares = has_label.mean(axis=0)
+            intercept[shares == 0], intercept[shares == 1] = -np.inf, np.inf
+            intercept = np.clip(intercept, -50, 50)
+            for k in np.flatnonzero((shares > 0) & (shares < 1)):
+                model.fit(rows, has_label[:, k])
+                weights[:, k], intercept[k] = model.coef_[0], model.intercept_[0]
+                n_iter = max(n_iter, int(model.n_iter_.max()))
+        else:
+            n_iter = int(model.fit(rows, has_label.argmax(axis=1)).n_iter_.max())
+            learned = slice(1, None) if n_classes == 2 else slice(None)  # one function, for the second of two classes
+            weights[:, learned], intercept[learned] = model.coef_.T, model.intercept_
         self.mean_, self.several_ = training.mean, np.array([several])
         self.projection_ = (weights / training.scale).astype(np.float32)
         self.intercept_ = intercept.astype(np.float32)
-        self.class_codes_ = class_codes(has_label.shape[1], self.n_bits, rng)
+        self.class_codes_ = class_codes(n_classes, self.n_bits, rng)
         scores = self._scores(training.X)
         correct = (scores > 0) == has_label if several else scores.argmax(axis=1) == has_label.argmax(axis=1)
         return {"accuracy": round(float(correct.mean()), 6), "iterations": n_iter}
-
-    def _regression(
-        self, rows: NDArray[np.float32], has_label: NDArray[np.bool_], several: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-        """Return weights (d, n_classes), intercepts (n_classes,), and the most iterations of L-BFGS."""
-        inverse = 1 / (self.regularisation * len(rows))
-        model = need("sklearn.linear_model", "pipeline").LogisticRegression(C=inverse, max_iter=_MAX_ITER)
-        weights, intercept = np.zeros((rows.shape[1], has_label.shape[1])), np.zeros(has_label.shape[1])
-        if not several:
-            model.fit(rows, has_label.argmax(axis=1))
-            if has_label.shape[1] == 2:  # one function, for the second class
-                weights[:, 1], intercept[1] = model.coef_[0], model.intercept_[0]
-            else:
-                weights[:], intercept[:] = model.coef_.T, model.intercept_
-            return weights, intercept, int(model.n_iter_.max())
-        n_iter, shares = 0, has_label.mean(axis=0)
-        intercept[shares == 0], intercept[shares == 1] = -np.inf, np.inf
-        intercept = np.clip(intercept, -50, 50)
-        for k in np.flatnonzero((shares > 0) & (shares < 1)):
-            model.fit(rows, has_label[:, k])
-            weights[:, k], intercept[k] = model.coef_[0], model.intercept_[0]
-            n_iter = max(n_iter, int(model.n_iter_.max()))
-        return weights, intercept, n_iter
 
     def _scores(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         return project(X, self.mean_, self.projection_) + self.intercept_

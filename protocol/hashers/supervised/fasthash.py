@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.hashers import Affinities, Hasher, TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.supervised.ksh import residue
 from protocol.registry import Count, HasherRecord, Positive
 
@@ -95,7 +95,12 @@ class FastHash(Hasher):
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         n, d = training.X.shape
         affinities = training.affinities
-        blocks = related_blocks(affinities, n, rng)
+        left, blocks = np.ones(n, dtype=bool), list[NDArray[np.int64]]()
+        for row in rng.permutation(n):  # random rows with all rows that are related to them, until no row is left
+            if left[row]:
+                one = (np.arange(n) == row).astype(float)
+                blocks.append(np.flatnonzero(affinities.sums(one[:, None])[:, 0] + one))
+                left[blocks[-1]] = False
         H = np.zeros((n, self.n_bits))
         trees = self.n_bits, self.n_trees
         self.feature_ = np.zeros((*trees, 2**self.depth - 1), dtype=np.int64)
@@ -156,17 +161,6 @@ class FastHash(Hasher):
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         return np.stack([self._bit(X, k) for k in range(self.n_bits)], axis=1)
-
-
-def related_blocks(affinities: Affinities, n: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return blocks of rows that together contain all n rows: random rows with all rows that are related to them."""
-    left, blocks = np.ones(n, dtype=bool), []
-    for row in rng.permutation(n):
-        if left[row]:
-            one = (np.arange(n) == row).astype(float)
-            blocks.append(np.flatnonzero(affinities.sums(one[:, None])[:, 0] + one))
-            left[blocks[-1]] = False
-    return blocks
 
 
 def inferred_bit(product: Callable[[Floats], Floats], blocks: list[NDArray[np.int64]], start: Floats) -> Floats:

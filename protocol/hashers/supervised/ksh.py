@@ -89,52 +89,36 @@ class KSH(AnchorHasher):
     n_iter: Count = 50
 
     def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
+        from scipy.linalg import eigh
+
         K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
-        A, H, spectral = greedy_bits(K, affinities.signed_sums, self.n_bits, self.n_iter)
-        record = {"n_labelled": len(K), "spectral": spectral, "residue": round(residue(H, affinities.signed_sums), 6)}
-        return A, np.zeros(self.n_bits), record
+        (n, m), n_bits, similarity = K.shape, self.n_bits, affinities.signed_sums  # the product of S and columns (n, k)
+        mean_square = float(np.einsum("ij,ij->", K, K, dtype=np.float64)) / m
+        gram = gram_matrix(K, _RIDGE * mean_square or 1.0)
+        factor = np.linalg.cholesky(gram_matrix(K, _WHITENING_RIDGE * mean_square or 1.0) / n)
+        from_white = np.linalg.inv(factor).T
+        white = (K @ from_white).astype(np.float32)
+        left = n_bits * (K.T @ similarity(K))  # K' R K
+        A, H, n_spectral = np.zeros((m, n_bits)), np.zeros((n, n_bits)), 0
+        for k in range(n_bits):
+            before = H[:, :k]  # the bits of the rows as -1 and 1
 
+            def product(b: Floats, before: Floats = before) -> Floats:
+                return n_bits * similarity(b[:, None])[:, 0] - before @ (before.T @ b)
 
-def greedy_bits(
-    K: NDArray[np.float32], similarity: Callable[[Floats], Floats], n_bits: int, n_iter: int
-) -> tuple[Floats, Floats, int]:
-    """Return the functions (m, n_bits), the bits of the rows (n, n_bits) as -1 and 1, and the number of spectral bits.
-
-    Parameters
-    ----------
-    K : ndarray of float32, shape (n, m)
-    similarity : callable
-        A function that multiplies S by columns (n, k).
-    n_bits, n_iter : int
-    """
-    from scipy.linalg import eigh
-
-    n, m = K.shape
-    mean_square = float(np.einsum("ij,ij->", K, K, dtype=np.float64)) / m
-    gram = gram_matrix(K, _RIDGE * mean_square or 1.0)
-    factor = np.linalg.cholesky(gram_matrix(K, _WHITENING_RIDGE * mean_square or 1.0) / n)
-    from_white = np.linalg.inv(factor).T
-    white = (K @ from_white).astype(np.float32)
-    left = n_bits * (K.T @ similarity(K))  # K' R K
-    A, H, n_spectral = np.zeros((m, n_bits)), np.zeros((n, n_bits)), 0
-    for k in range(n_bits):
-        before = H[:, :k]
-
-        def product(b: Floats, before: Floats = before) -> Floats:
-            return n_bits * similarity(b[:, None])[:, 0] - before @ (before.T @ b)
-
-        _, vectors = eigh((left + left.T) / 2, gram, subset_by_index=[m - 1, m - 1])
-        spectral = vectors[:, 0] * np.sqrt(n)  # a' gram a = 1
-        spectral *= np.sign(spectral[np.abs(spectral).argmax()])
-        candidates = [spectral, from_white @ _maximised(white, product, factor.T @ spectral, n_iter)]
-        signs = [np.where(_times(K, a) > 0, 1.0, -1.0) for a in candidates]
-        values = [float(h @ product(h)) for h in signs]
-        best = int(values[1] > values[0])
-        n_spectral += 1 - best
-        A[:, k], H[:, k] = candidates[best], signs[best]
-        projected = _times(K.T, signs[best])
-        left -= np.outer(projected, projected)
-    return A, H, n_spectral
+            _, vectors = eigh((left + left.T) / 2, gram, subset_by_index=[m - 1, m - 1])
+            spectral = vectors[:, 0] * np.sqrt(n)  # a' gram a = 1
+            spectral *= np.sign(spectral[np.abs(spectral).argmax()])
+            candidates = [spectral, from_white @ _maximised(white, product, factor.T @ spectral, self.n_iter)]
+            signs = [np.where(_times(K, a) > 0, 1.0, -1.0) for a in candidates]
+            values = [float(h @ product(h)) for h in signs]
+            best = int(values[1] > values[0])
+            n_spectral += 1 - best
+            A[:, k], H[:, k] = candidates[best], signs[best]
+            projected = _times(K.T, signs[best])
+            left -= np.outer(projected, projected)
+        record = {"n_labelled": n, "spectral": n_spectral, "residue": round(residue(H, similarity), 6)}
+        return A, np.zeros(n_bits), record
 
 
 def _maximised(K: NDArray[np.float32], product: Callable[[Floats], Floats], start: Floats, n_iter: int) -> Floats:
