@@ -88,9 +88,10 @@ def paper_figures(results: Scores) -> Iterator[Figure]:
         if len(rows):
             rows = results.with_unhashed(rows[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]])
             rows = rows.assign(metric=results.names("metric")[metric])
-            name = UNHASHED if UNHASHED in rows else "by-length"
+            name, distance = (UNHASHED, results.config[UNHASHED]) if UNHASHED in rows else ("by-length", "")
             chart = PAGE.chart(name, **scales, zero=False, range=str(finite_range(metric)))
-            yield figure(chart, ["scores", metric], rows, "paper-scores", metric, n_runs=rows["n_runs"].max())
+            about = {"n_runs": rows["n_runs"].max(), "distance": distance}
+            yield figure(chart, ["scores", metric], rows, "paper-scores", metric, **about)
     curves = {"precision-at-n": top_rows(results, "precision"), "recall-at-n": top_rows(results, "recall")}
     for name, of_name in (curves | {"pr-curves": pr_rows(results)}).items():
         rows, chart = at(of_name, **setting), PAGE.chart(name, **scales)

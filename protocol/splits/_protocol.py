@@ -272,7 +272,7 @@ class SplitProtocol:
         """Return the sizes before items are left out by their classes."""
         required = [name for name in self.open if name not in VALIDATION]
         if any(open_sizes.get(name, 0) < 1 for name in required):
-            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(open_sizes)}.")
+            raise ProtocolError(f"split_sizes: {' and '.join(required)} must be at least 1, got {dict(open_sizes)}.")
         declared = {name: _size(part, open_sizes.get(name, 0), n_classes) for name, part in self.partitions.items()}
         sizes = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)

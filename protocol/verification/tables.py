@@ -240,4 +240,4 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
         for key in missing[on].head(_FEW).itertuples(index=False, name=None):
             yield Check(FAILS, name, f"no row for {', '.join(map(str, key))} ({len(missing):,} missing)")
         if others := len(stored[name]) - n_rows:
-            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, whose codes are not there")
+            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, not of codes that are there")

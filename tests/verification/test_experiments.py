@@ -106,7 +106,7 @@ def test_one_bit_of_the_codes_is_refused(folder):
     assert [check.subject for check in verify(folder).failures] == ["small/codes"]
     path.unlink()
     text = str(verify(folder))
-    assert "not checked  small/metrics.csv: 168 rows, whose codes are not there" in text
+    assert "not checked  small/metrics.csv: 168 rows, not of codes that are there" in text
 
 
 def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
