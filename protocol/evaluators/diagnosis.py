@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -187,7 +187,8 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     ----------
     function : callable
         Called as ``function(query_codes, database_codes, query_labels, database_labels)`` with arrays (n, n_bits) and
-        (n,); returns the score, such as a mean average precision.
+        (n,); returns the score, such as a mean average precision. If no known evaluation gives the answers, it is also
+        called with one-hot labels, (n, n_classes), and the verdict says so if it needs them.
     codes : {"bits", "signs"}, default="bits"
         Whether the function expects 0 and 1, or -1.0 and +1.0.
     cutoff : int, optional
@@ -213,12 +214,30 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     Way(measure='P@1', variants=(('ties', 'index'),))
     """
     one_of(codes, FORMS, "codes")
+    of_classes = _called(function, codes, cutoff)
+    if of_classes.matches:
+        return of_classes
+    of_one_hot = _called(function, codes, cutoff, is_one_hot=True)
+    if max(of_classes, of_one_hot, key=_quality) is of_classes:
+        return of_classes
+    reason = _error(of_classes.answers) or "no known evaluation gives the answers"
+    return replace(of_one_hot, verdict=[*of_one_hot.verdict, _TEXTS["one-hot"].format(reason)])
+
+
+def _quality(diagnosis: "Diagnosis") -> tuple[bool, bool, bool]:
+    return bool(diagnosis.matches), diagnosis.nearest is not None, not _error(diagnosis.answers)
+
+
+def _called(function: Evaluator, codes: str, cutoff: int | None, *, is_one_hot: bool = False) -> "Diagnosis":
+    """Return the diagnosis of a function with class labels, or with one-hot ones."""
     answers, texts = dict[int, float | str](), list[str]()
     for number, case in enumerate(small_cases(cutoff), 1):
         sides = [2.0 * bits - 1 if codes == "signs" else bits.copy() for bits in case[1:3]]
-        labels = case.query_labels.copy(), case.database_labels.copy()
+        labels = [of_side.copy() for of_side in case[3:]]
+        if is_one_hot:
+            labels = [np.eye(1 + np.max(np.hstack(labels)), dtype=np.int64)[of_side] for of_side in labels]
         try:
-            answer = function(sides[0], sides[1], *labels)
+            answer = function(sides[0], sides[1], labels[0], labels[1])
         except Exception as error:  # noqa: BLE001 - the function may raise anything
             answers[number] = f"{type(error).__name__}: {error}"
             texts.append("nan")
@@ -430,9 +449,9 @@ def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Fl
 
 
 def _error(answers: Answers) -> str:
-    """Return the error that the function raised in every case, or nothing."""
-    first = answers[1]
-    return first if isinstance(first, str) and {*answers.values()} == {first} else ""
+    """Return the first error if the function raised one in every case, or nothing."""
+    errors = [answer for answer in answers.values() if isinstance(answer, str)]
+    return errors[0] if len(errors) == len(answers) else ""
 
 
 def _text(score: float | str) -> str:
