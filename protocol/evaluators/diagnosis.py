@@ -235,7 +235,7 @@ def _called(function: Evaluator, codes: str, cutoff: int | None, *, is_one_hot: 
         sides = [2.0 * bits - 1 if codes == "signs" else bits.copy() for bits in case[1:3]]
         labels = [of_side.copy() for of_side in case[3:]]
         if is_one_hot:
-            labels = [np.eye(1 + np.max(np.hstack(labels)), dtype=np.int64)[of_side] for of_side in labels]
+            labels = [np.eye(1 + int(np.max(np.hstack(labels))), dtype=np.int64)[of_side] for of_side in labels]
         try:
             answer = function(sides[0], sides[1], labels[0], labels[1])
         except Exception as error:  # noqa: BLE001 - the function may raise anything
