@@ -97,7 +97,7 @@ def _unusual(evaluation: ScoredRanking) -> str:
         query, counts = evaluation.codes.query, evaluation.counts
         is_single = evaluation.n_queries > 1 and bool((query == query[0]).all())
         facts += ["all queries have the same code, so they have the same ranking"] * is_single
-        if evaluation.n_queries > evaluation.n_database:
+        if evaluation.n_queries > len(evaluation.codes.database):
             facts.append("more queries than database items: are these swapped?")
         elif counts is not None and "mAP" in evaluation.per_query and not is_every:
             facts.append(_about_chance(counts.n_relevant, counts.n_database, evaluation.per_query["mAP"]))

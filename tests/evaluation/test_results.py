@@ -139,3 +139,4 @@ def test_a_map_of_a_random_order_and_more_queries_than_items_are_noted():
     assert "random order" not in str(evaluate(codes, codes, database_labels=labels, **sides))
     fewer = evaluate(codes, codes[:60], database_labels=labels[:60], **sides)
     assert "more queries than database items: are these swapped?" in str(fewer)
+    assert "swapped" not in str(evaluate(codes, codes, database_labels=labels, **sides, leave_one_out=True))
