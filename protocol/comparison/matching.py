@@ -10,7 +10,7 @@ from typing import Any
 
 from protocol.checks import ProtocolError, abridged, counted, listed, one_of
 from protocol.comparison.reading import TEXTS, Score
-from protocol.scores.metadata import PROTOCOL
+from protocol.scores.metadata import OF_LABELS, PROTOCOL
 from protocol.truth import DISTANCES
 
 _FEW = 3
@@ -156,6 +156,8 @@ def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
     names = [name.partition(" (")[:2] for one in values for name in one]  # a digest follows those that differ by it
     is_order = field == "ground_truth" and len({*names}) == 1 and all(names[0])
     hint = ": other labels, or the same in another order of queries or items" * is_order
+    if field == "relevance" and {name for name, *_ in names} == {*OF_LABELS}:
+        hint = ": if every item has one label, evaluate both with class labels, matrix.argmax(axis=1)"
     return f"{field} ({'; '.join(map(abridged, values))}{hint})"
 
 

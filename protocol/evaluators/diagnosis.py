@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -187,7 +187,8 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     ----------
     function : callable
         Called as ``function(query_codes, database_codes, query_labels, database_labels)`` with arrays (n, n_bits) and
-        (n,); returns the score, such as a mean average precision.
+        (n,); returns the score, such as a mean average precision. If no known evaluation gives the answers, it is also
+        called with one-hot labels, (n, n_classes), and the verdict says so if it needs them.
     codes : {"bits", "signs"}, default="bits"
         Whether the function expects 0 and 1, or -1.0 and +1.0.
     cutoff : int, optional
@@ -213,23 +214,37 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     Way(measure='P@1', variants=(('ties', 'index'),))
     """
     one_of(codes, FORMS, "codes")
-    answers, texts = dict[int, float | str](), list[str]()
+    of_classes = _called(function, codes, cutoff)
+    of_one_hot = of_classes if of_classes.matches else _called(function, codes, cutoff, is_one_hot=True)
+    # An evaluation that gives all answers is better than one that gives most, and that is better than errors.
+    known = [(bool(one.matches), one.nearest is not None, not _error(one.answers)) for one in (of_classes, of_one_hot)]
+    if known[1] <= known[0]:
+        return of_classes
+    reason = _error(of_classes.answers) or "no known evaluation gives the answers"
+    return replace(of_one_hot, verdict=[*of_one_hot.verdict, _TEXTS["one-hot"].format(reason)])
+
+
+def _called(function: Evaluator, codes: str, cutoff: int | None, *, is_one_hot: bool = False) -> "Diagnosis":
+    """Return the diagnosis of a function with class labels, or with one-hot ones."""
+    answers = dict[int, float | str]()
     for number, case in enumerate(small_cases(cutoff), 1):
         sides = [2.0 * bits - 1 if codes == "signs" else bits.copy() for bits in case[1:3]]
-        labels = case.query_labels.copy(), case.database_labels.copy()
+        labels = [of_side.copy() for of_side in case[3:]]
+        if is_one_hot:
+            labels = [np.eye(1 + int(np.max(np.hstack(labels))), dtype=np.int64)[of_side] for of_side in labels]
         try:
-            answer = function(sides[0], sides[1], *labels)
+            answer = function(sides[0], sides[1], labels[0], labels[1])
         except Exception as error:  # noqa: BLE001 - the function may raise anything
             answers[number] = f"{type(error).__name__}: {error}"
-            texts.append("nan")
             continue
         try:
-            value = answers[number] = float(answer)
+            answers[number] = float(answer)
         except (TypeError, ValueError) as error:
             raise ProtocolError(f"The function must return a number for the codes and labels: {error}.") from error
-        with np.errstate(over="ignore"):
-            single = np.float32(value)
-        texts.append(str(single if single == value else value))  # the shortest
+    values = [math.nan if isinstance(answer, str) else answer for answer in answers.values()]
+    with np.errstate(over="ignore"):
+        singles = np.array(values, dtype=np.float32)
+    texts = [str(single if single == one else one) for single, one in zip(singles, values, strict=True)]  # the shortest
     other = 'signs" if it expects -1 and +1' if codes == "bits" else 'bits" if it expects 0 and 1'
     return _diagnosed(answers, texts, cutoff, f'Pass codes="{other}.')
 
@@ -345,7 +360,7 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
     last = int(differs.argmax(axis=1).max())
     texts = [_TEXTS["unknown"].format(_case(known, last))]
     if nearest is not None:
-        about = _described(nearest), same.size, len(numbers), _case(known, cases[0] - 1)
+        about = nearest.measure, nearest.text, same.size, len(numbers), _case(known, cases[0] - 1)
         texts.append(_TEXTS["nearest"].format(*about))
     texts += [*[_TEXTS["cutoff"]] * (cutoff is None), other_codes]
     return Diagnosis([" ".join(texts)], [], nearest, cases, answers, _table(known, answers, nearest))
@@ -421,7 +436,7 @@ def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Fl
         undefined = np.flatnonzero(known.undefined[best]) + 1
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
         top = f" among the top {best.measure.partition('@')[2]}" * (("denominator", "retrieved") in best.variants)
-        about = _described(best), "s" * (missing.size > 1), ", ".join(map(str, missing))
+        about = best.measure, best.text, "s" * (missing.size > 1), ", ".join(map(str, missing))
         verdict = _TEXTS["differs"].format(*about, _TEXTS["undefined"].format(top) * is_ratio)
     more = [f"and {len(others) - _MOST} more"] * (len(others) > _MOST)
     said = {"rounded": (is_rounded, n_decimals), "same": (others, "; ".join([*others[:_MOST], *more]))}
@@ -430,9 +445,9 @@ def _agreement(known: _Known, agreeing: list[Way], answers: Answers, numbers: Fl
 
 
 def _error(answers: Answers) -> str:
-    """Return the error that the function raised in every case, or nothing."""
-    first = answers[1]
-    return first if isinstance(first, str) and {*answers.values()} == {first} else ""
+    """Return the first error if the function raised one in every case, or nothing."""
+    errors = [answer for answer in answers.values() if isinstance(answer, str)]
+    return errors[0] if len(errors) == len(answers) else ""
 
 
 def _text(score: float | str) -> str:
@@ -442,7 +457,3 @@ def _text(score: float | str) -> str:
 
 def _case(known: _Known, number: int) -> str:
     return f"case {number + 1} ({known.cases[number].name})"
-
-
-def _described(way: Way) -> str:
-    return f"{way.measure} ({way.text})"

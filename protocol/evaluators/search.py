@@ -29,6 +29,8 @@ _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
 _ALL_DIGITS, _VAGUE = 0.5e-8, 0.5
 """More digits than to this half unit decide nothing, and a random order of ties with this chance is then no match."""
+_ROUNDING = 0.5e-10
+"""The smallest half unit: sums of double precision differ by less, whatever their order."""
 _TEXTS = TEXTS["explanation"]
 _MOST = 10
 """So many matches are printed."""
@@ -73,7 +75,7 @@ class Reported(NamedTuple):
         places, text = len(decimals), f"{whole}.{decimals}".removesuffix(".")
         if percent or value > 1:
             places, text, value = places + 2, f"{text} %", round(value / 100, places + 2)
-        return cls(text, value, max(0.5 * 10.0**-places, 1e-15))
+        return cls(text, value, max(0.5 * 10.0**-places, _ROUNDING))
 
 
 @suggesting
@@ -319,8 +321,9 @@ class Explanation(Printed):
         best, n = self.matches[0], len(self.matches)
         about = {"scores": scores, "measure": best.measure, "text": best.text, "n": counted(n, "evaluation")}
         about |= {"s": "s" * (n == 1), "digits": "more digits or " * (not self._has_all_digits)}
-        is_unstable = best in _UNSTABLE  # decided only if no order of ties that is as plausible agrees
-        is_decided = self.decisive and not (is_unstable and any(way.weight <= best.weight for way in self.matches[1:]))
+        is_unstable = best in _UNSTABLE  # decided only if no other order of its ties agrees, and nothing as plausible
+        rivals = [way for way in self.matches[1:] if way.weight <= best.weight or {*dict(way.variants)} == {"ties"}]
+        is_decided = self.decisive and not (is_unstable and rivals)
         verdict = _TEXTS["match" if is_decided else "undecided"].format(**about)
         verdict += "".join(map(_TEXTS["unstable"].format, [] if is_decided and is_unstable else range_of))
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST

@@ -36,14 +36,10 @@ Pair = Floats
 
 
 class Variant(NamedTuple):
-    """One thing that evaluators do differently from the standard.
+    """One thing that evaluators do differently from the standard; an evaluation has at most one of each family.
 
     Parameters
     ----------
-    family : str
-        An evaluation has at most one variant of each family.
-    name : str
-        The name, which is unique in its family.
     text : str
         What is computed differently.
     weight : int
@@ -52,8 +48,6 @@ class Variant(NamedTuple):
         Where it is found.
     """
 
-    family: str
-    name: str
     text: str
     weight: int
     sources: tuple[str, ...] = ()
@@ -61,9 +55,7 @@ class Variant(NamedTuple):
 
 _COMMON = ("", "mAP", "precision", "recall", "nDCG")
 VARIANTS = {
-    (family, name): Variant(family, name, **record)
-    for family, of_family in _DECLARED.items()
-    for name, record in of_family.items()
+    (family, name): Variant(**record) for family, of_family in _DECLARED.items() for name, record in of_family.items()
 }
 """Every variant by family and name, as declared in ``variants.toml``."""
 

@@ -166,7 +166,7 @@ def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
         first = f"its ids do not ascend (the first is {texts[0]!r})"
         problem = f"{first}, so its rows may not be in the order of the {what}"
         raise ProtocolError(f"{name}: {problem}. {remedy} if its rows are in their order.")
-    INPUTS.info("%s: its rows are in the order of the %s, and its ids are not used", name, what)
+    INPUTS.info("%s: its rows are in the order of the %s, and its ids do not order them", name, what)
 
 
 def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:

@@ -72,7 +72,7 @@ def test_features_and_labels_with_ids_are_matched_or_in_a_known_order(files, row
     data = datasets.load("arrays", {}, options)
     items = zip(data.ids.astype(str), data.vectors["features"][:][:, 0], data.labels, strict=True)
     assert ";".join(f"{name} {value:g} {data.class_names[label]}" for name, value, label in items) == expected
-    said = "its rows are in the order of the features, and its ids are not used"
+    said = "its rows are in the order of the features, and its ids do not order them"
     assert (said in caplog.text) == (expected.startswith("item"))
 
 

@@ -127,3 +127,16 @@ def test_map_alone_has_its_range_and_equal_query_codes_are_noted(second, worst):
     text = str(evaluate([[0, 0], second], database, **labels, metrics=["mAP"]))
     assert f"{worst} to 1.0000" in text
     assert ("all queries have the same code, so they have the same ranking" in text) == (second == [0, 0])
+
+
+def test_a_map_of_a_random_order_and_more_queries_than_items_are_noted():
+    labels = np.arange(120) % 5 % 3
+    codes, sides = np.eye(3, dtype=np.int64)[labels], {"query_labels": labels, "metrics": ["mAP"]}
+    tied = evaluate(np.zeros((120, 2)), np.zeros((120, 2)), database_labels=labels[::-1], **sides)
+    mean = f"{tied.metrics['mAP']:.4f}"
+    about = f"mAP {mean} is hardly above that of a random order, {mean}: do the codes and the ground truth belong"
+    assert about in " ".join(str(tied).split())
+    assert "random order" not in str(evaluate(codes, codes, database_labels=labels, **sides))
+    fewer = evaluate(codes, codes[:60], database_labels=labels[:60], **sides)
+    assert "more queries than database items: are these swapped?" in str(fewer)
+    assert "swapped" not in str(evaluate(codes, codes, database_labels=labels, **sides, leave_one_out=True))

@@ -55,6 +55,13 @@ def scikit_learn(query, database, query_labels, labels):
     return np.mean(values)
 
 
+def of_products(multiply, query, database, query_labels, labels):
+    """As CalcTopMap of DeepHash-pytorch, with a stable sort: relevant items have a label in common, one-hot ones."""
+    related = [multiply(label, labels.T) > 0 for label in query_labels]
+    keys = [[key] for key in -query @ database.T]
+    return np.mean([*map(np.nan_to_num, map(average_precisions, keys, itertools.repeat([True]), related))])
+
+
 def of_top(cutoff, denominator, *, kind=None, is_dropping=False):
     """As CalcTopMap of DeepHash-pytorch with the K of `cutoff`; its fork skips queries without a hit."""
 
@@ -110,6 +117,17 @@ def test_evaluators_of_others_are_named(name, decimals):
     assert text.startswith(f"{'Equal to' if is_equal else 'Consistent with'} {expected.measure}: ")
     assert ("1e-08 if they were independent; they are not, so another" in text) == is_random
     assert (f"have {decimals} decimals, so evaluations that agree to them can't" in text) == (decimals in (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("multiply", "reason"), [(np.matmul, "ValueError: matmul: "), (np.dot, "no known evaluation gives the answers.")]
+)
+def test_a_function_that_needs_one_hot_labels_is_given_them(multiply, reason):
+    diagnosis = diagnose(partial(of_products, multiply), codes="signs")
+    assert diagnosis.matches == [INDEX]
+    given = f"The function was given one-hot labels, (n, n_classes). With class labels: {reason}"
+    assert diagnosis.verdict[-1].startswith(given)
+    assert "one-hot" not in str(diagnose(hashnet, codes="signs"))
 
 
 def slow(way):

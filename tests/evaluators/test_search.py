@@ -161,13 +161,9 @@ def test_scores_are_rounded_or_cut_and_may_be_in_percent(reported):
     sides = [[0, 0]], [[0, 0], [0, 1], [1, 1]], [0], [1, 0, 0]  # ranks 2 and 3: (1/2 + 2/3) / 2 = .58333...
     expected = reported != "0.5834"
     assert (STANDARD in explained(reported, *sides).matches) == expected
-
-
-def test_a_perfect_score_is_not_printed_as_less():
-    """Neither rounding nor cutting turns 1 into .9999; the difference is a unit of the last digit."""
-    sides = [[0, 0]], [[0, 0], [1, 1]], [0], [0, 1]
-    assert STANDARD in explained("1.0000", *sides).matches
-    assert STANDARD not in explained("0.9999", *sides).matches
+    perfect = explained("1.0000", [[0, 0]], [[0, 0], [1, 1]], [0], [0, 1])
+    assert STANDARD in perfect.matches
+    assert STANDARD not in replace(perfect, reported=(Reported.parse("0.9999"),)).matches  # neither rounded nor cut
 
 
 def test_nothing_explains_an_impossible_score():
@@ -237,6 +233,19 @@ def test_an_unstable_sort_is_named_beside_a_stable_one(score, start):
     text = " ".join(str(found).split())
     assert text.startswith(start)
     assert "An arbitrary order of ties (an unstable sort) gives this or any value near it: mAP 0.65670 ± 0.0002" in text
+
+
+@pytest.mark.parametrize("ties", ["index", "reversed"])
+def test_an_unstable_sort_is_not_the_cause_if_another_order_of_ties_agrees_at_two_lengths(ties):
+    known, random = STANDARD.but(ties=ties), STANDARD.but(ties="random")
+    values = {known: np.array([[0.29959424380444, 0], [0.47636669928631, 0]])}
+    values[random] = np.array([[0.30027, 5.4e-4], [0.47637, 2.0e-4]])
+    found = Explanation((*map(Reported.parse, ("0.2996", "0.4764")),), (16, 64), values)
+    assert {*found.matches} == {known, random}
+    assert str(found).startswith("2 evaluations agree with 0.2996 (16 bits), 0.4764 (64 bits)")
+    for repeated in ("0.2995942438044463", "0.47636669928630921"), ("0.299594243804", "0.4763666992863"):
+        all_digits = replace(found, reported=(*map(Reported.parse, repeated),))
+        assert all_digits.decisive[0] == known
 
 
 def test_a_rare_fault_is_not_decisive_if_an_unstable_sort_gives_the_score_of_it_as_easily():
