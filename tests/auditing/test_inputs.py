@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from audited import audit as audited
-from encoded import message_of
+from encoded import message_of, yaml_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +51,7 @@ def training_log(values, dataset):
 
 
 READERS = {read.__name__: read for read in (groups, known_pairs, features, training_log)}
-CASES = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text(encoding="utf-8"))
+CASES = yaml_of("auditing/inputs.yaml")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['option']}-{case.get('error', 'read')[:50]}")

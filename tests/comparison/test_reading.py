@@ -3,13 +3,11 @@
 import hashlib
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from encoded import evaluated, message_of, refuses
+from encoded import evaluated, message_of, refuses, yaml_of
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
@@ -112,7 +110,7 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     assert all("(asymmetric) (" in name for name in names)
 
 
-@pytest.mark.parametrize(("changes", "message"), yaml.safe_load(Path(__file__).with_name("reading.yaml").read_text()))
+@pytest.mark.parametrize(("changes", "message"), yaml_of("comparison/reading.yaml"))
 def test_a_json_with_other_values_is_refused(altered, changes, message):
     path = altered(changes)
     assert message_of(read_scores, path) == f"{path}: {message}"

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from project import SMALL
 
 from protocol import configuration, registry, shipped
@@ -117,7 +117,7 @@ def test_options_that_are_not_the_defaults_identify_a_score():
     assert load({"changes": mirrored}).options("gist", "class_label", "cifar10_s1").keys() == {"mirror"}
 
 
-AFFINITIES = yaml.safe_load(Path(__file__).with_name("affinities.yaml").read_text())
+AFFINITIES = yaml_of("configuration/affinities.yaml")
 
 
 @pytest.mark.parametrize(("changes", "affinities", "learned"), AFFINITIES)

@@ -10,8 +10,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from encoded import message_of
+from encoded import message_of, yaml_of
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -20,7 +19,7 @@ from protocol.inputs import text
 from protocol.inputs.arrays import path_of, read_array, read_lists, read_stored, shape_with_ids
 from protocol.inputs.formats import read_csr
 
-CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text(encoding="utf-8"))
+CASES = yaml_of("inputs/arrays.yaml")
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from scipy.io import savemat
 
 from protocol.auditing.items import lists_from
@@ -18,7 +17,7 @@ from protocol.inputs.labels import label_pair, labels_from
 from protocol.inputs.lists import ids_from, read_listings
 from protocol.registry import get
 
-CASES = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text(encoding="utf-8"))
+CASES = yaml_of("inputs/lists.yaml")
 
 
 def of_matrix(labels):
@@ -129,7 +128,7 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here, caplog):
     assert "y.csv: its rows are put in the order of the ids, by id; 1 row for no item" in caplog.messages
 
 
-OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
+OF_CODES = yaml_of("inputs/ids_of_codes.yaml")
 
 
 @pytest.mark.parametrize(("header", "codes", "expected"), OF_CODES.values(), ids=OF_CODES)

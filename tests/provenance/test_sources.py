@@ -4,13 +4,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol import registry
 from protocol.provenance import sources, storage
 
-CASES = yaml.safe_load((Path(__file__).parent / "sources.yaml").read_text())
+CASES = yaml_of("provenance/sources.yaml")
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol import registry
 from protocol.cli import main
@@ -148,7 +147,7 @@ def test_a_missing_folder_is_refused(own, capsys, monkeypatch):
     assert (main(["list", "hashers"]), capsys.readouterr().err) == (2, f"protocol: {folders.VARIABLE}: {problem}")
 
 
-WRONG = yaml.safe_load(Path(__file__).with_name("wrong_plugins.yaml").read_text())
+WRONG = yaml_of("shared/wrong_plugins.yaml")
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case["mistake"])
