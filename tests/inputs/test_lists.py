@@ -67,13 +67,7 @@ def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
     assert lists_from({"query": file})["query"].ids.tolist() == IDS
 
 
-LABELS = {
-    "words.txt": "owl\nfox\nowl\n",
-    "header.csv": "label\nowl\nfox\nowl\n",
-    "with_ids.csv": "id,label\na.png,owl\nb.png,fox\nc.png,owl\n",
-    "blanks.txt": "a.png owl\nb.png fox\nc.png owl\n",
-    "other_order.tsv": "c.png\towl\nimgs/a.png\towl\nB.JPG\tfox\n",
-}
+LABELS = yaml_of("inputs/labels.yaml")["texts"]
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -151,18 +145,7 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
-        (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
-        (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
-        (
-            ["Cat", "cat", "Caf\xe9", "Cafe\u0301", "owl"],
-            "y: 'Cafe\\u0301' and 'Caf\\xe9', 'Cat' and 'cat' are different classes",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("labels", "said"), yaml_of("inputs/labels.yaml")["said"])
 def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
     labels_from(labels, "y")
