@@ -76,14 +76,7 @@ def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
     assert [field for field in PROTOCOL if old.fields[field] is None] == unknown
 
 
-@pytest.mark.parametrize(
-    ("changes", "suffix"),
-    [
-        ({"ranking": "asymmetric", "supervision": "none"}, " (asymmetric)"),
-        ({"supervision": "distances of gist"}, " (trained on distances of gist)"),
-        ({"supervision": ""}, ""),
-    ],
-)
+@pytest.mark.parametrize(("changes", "suffix"), yaml_of("comparison/methods.yaml")["names"])
 def test_the_name_of_a_method_says_how_it_ranks_and_what_it_learned_from(experiment, changes, suffix):
     (score,) = read_scores(experiment("a", changes))
     assert (score.method, score.ranking) == (f"itq, gist{suffix}", changes.get("ranking", "hamming"))
@@ -122,15 +115,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
         read_scores(experiment("b", {"n_bits": 32}, {}, change))
 
 
-@pytest.mark.parametrize(
-    ("content", "is_recorded", "reason"),
-    [
-        ("query,ranking,mAP\n0,hamming,0.1\n1,hamming,0.2\n", True, None),
-        (None, False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
-        ("query,ranking,mAP\n", False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
-        ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
-    ],
-)
+@pytest.mark.parametrize(("content", "is_recorded", "reason"), yaml_of("comparison/methods.yaml")["per_query"])
 def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, tmp_path, content, is_recorded, reason):
     path, table = altered({}, per_query={"mAP": [0.1, 0.2]}), tmp_path / "a.json.csv"
     if content is None:

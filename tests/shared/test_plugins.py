@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from encoded import refuses, yaml_of
 
 from protocol import registry
@@ -16,19 +17,7 @@ from protocol.provenance import sources
 from protocol.registry import folders
 from protocol.registry.records import RECORDS
 
-CONFIG = """\
-experiment: mine
-dataset: digits
-plugins: own
-features: {{gist: {{}}}}
-ground_truths: [class_label]
-splits: [improved]
-runs: 1
-split_sizes: {{query: 50, validation_query: 50, validation_database: 100, train: 300}}
-hashers: [lsh, {hasher}]
-n_bits: [16]
-metrics: [mAP]
-"""
+CONFIG = yaml_of("shared/own.yaml")
 RECORD = '@HasherRecord("mine", source="x", deviations="none", bits_within_features=True, random=False)'
 HASHER = f'''\
 from protocol.hashers import Hasher
@@ -78,7 +67,7 @@ SETTING = re.compile(r"(?<=^protocol: )(my\.yaml, line \d+|--config \w+): ")
 
 def checked(capsys, hasher="mine", **changes):
     """Return the exit status of `protocol check`, and what it printed, without the line of the config file."""
-    Path("my.yaml").write_text(CONFIG.format(hasher=hasher))
+    Path("my.yaml").write_text(yaml.safe_dump(CONFIG | {"hashers": ["lsh", hasher]}))
     status = main(["check", "my.yaml", *(["--config"] * bool(changes)), *(f"{key}={changes[key]}" for key in changes)])
     out, err = capsys.readouterr()
     return status, out + SETTING.sub("", err)
