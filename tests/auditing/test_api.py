@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from audited import audit
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol import registry
 from protocol.auditing import KIND_OF
@@ -79,7 +78,7 @@ def test_complete_splits_are_mappings_or_files(folder):
 
 
 LISTS = {"query": [0, 1], "database": [2, 3]}
-ROWS = yaml.safe_load(Path(__file__).with_name("unusable_arguments.yaml").read_text())
+ROWS = yaml_of("auditing/unusable_arguments.yaml")
 ROWS += [
     {"query": [1j], "message": r"query: expected row numbers or ids \(str\), got dtype complex128."},
     {"query": pd.Series(["a", None]), "message": r"query: expected row numbers or ids \(str\), got dtype object"},

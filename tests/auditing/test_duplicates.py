@@ -8,10 +8,9 @@ import cv2
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from browser import opened
 from distortions import DISTORTIONS, distorted
-from encoded import refuses
+from encoded import refuses, yaml_of
 from scipy import ndimage
 
 import protocol
@@ -216,7 +215,7 @@ INPUTS = {"images": pictures(4), "image": pictures(1), "no images": pictures(1)[
 INPUTS |= {"X": X, "narrow": X[:, :3], "missing": X * np.nan, "zero": X * 0, "vector": X[0], "strings": X.astype(str)}
 
 
-@pytest.mark.parametrize("row", yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text()), ids=str)
+@pytest.mark.parametrize("row", yaml_of("auditing/refused.yaml"), ids=str)
 def test_incomparable_inputs_are_refused(row):
     row = dict(row)
     message, inputs = row.pop("message"), [INPUTS[row.pop(side)] for side in ("query", "database") if side in row]

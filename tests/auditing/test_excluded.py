@@ -1,11 +1,8 @@
 """The file of the key `exclude_queries`: pairs or items, by ids or row numbers."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of
+from encoded import message_of, yaml_of
 
 from protocol.auditing import Split, read_excluded
 from protocol.auditing.duplicates import find_duplicates
@@ -53,7 +50,7 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
     assert positions(tmp_path, (tmp_path / "pairs.csv").read_text()) == [2]
 
 
-WRONG = yaml.safe_load(Path(__file__).with_name("excluded.yaml").read_text())
+WRONG = yaml_of("auditing/excluded.yaml")
 
 
 @pytest.mark.parametrize("text", WRONG)

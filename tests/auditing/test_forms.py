@@ -1,17 +1,15 @@
 """Ids that two lists write in different forms are a finding, and ids of different items are not."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 from audited import audit
+from encoded import yaml_of
 
 from protocol.cli import main
 from protocol.inputs.forms import one_form
 from protocol.inputs.judgments import read_ids, read_judgments
 
-FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
+FORMS = yaml_of("auditing/forms.yaml")
 
 
 def audited(query, database):

@@ -1,15 +1,14 @@
 """`protocol check`: what an experiment runs, or an error in one line."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import yaml
+from encoded import yaml_of
 
 from protocol.checks import counted
 from protocol.cli import main
 
-CASES = yaml.safe_load(Path(__file__).with_name("check.yaml").read_text())
+CASES = yaml_of("cli/check.yaml")
 SMALL = CASES["small"]
 
 

@@ -3,12 +3,11 @@
 import io
 
 import pytest
+from encoded import yaml_of
 
 from protocol.cli import main
 from protocol.scores.tables import filled
 from protocol.terminal import coloured, width
-
-RED, BOLD, PLAIN = "\x1b[31m", "\x1b[1m", "\x1b[m"
 
 
 class Terminal(io.StringIO):
@@ -23,14 +22,7 @@ def test_the_width_is_that_of_the_terminal_from_80_to_140(columns, expected, mon
     assert max(map(len, filled("a " * 200).split("\n"))) == expected - 1
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("protocol: no.", f"{RED}protocol:{PLAIN} no."),
-        ("== digits\nusage: x", f"{BOLD}== digits{PLAIN}\n{BOLD}usage:{PLAIN} x"),
-        ("  error    overlap: 3\nno error here", f"{RED}  error{PLAIN}    overlap: 3\nno error here"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), yaml_of("cli/colours.yaml"))
 def test_a_terminal_shows_colours(text, shown, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")

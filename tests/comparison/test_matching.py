@@ -1,11 +1,8 @@
 """The scores of one table have known and equal protocols, or printed assumptions. The cases are in matching.yaml."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from hypothesis import given
 from hypothesis import strategies as st
 from page_blocks import DOCS, blocks
@@ -18,7 +15,7 @@ from protocol.comparison.matching import assumptions, match
 from protocol.comparison.reading import Score
 from protocol.scores.metadata import PROTOCOL
 
-CASES = yaml.safe_load(Path(__file__).with_name("matching.yaml").read_text())
+CASES = yaml_of("comparison/matching.yaml")
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@
 import hashlib
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from encoded import evaluated, message_of, refuses
+from encoded import evaluated, message_of, refuses, yaml_of
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
@@ -78,14 +76,7 @@ def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
     assert [field for field in PROTOCOL if old.fields[field] is None] == unknown
 
 
-@pytest.mark.parametrize(
-    ("changes", "suffix"),
-    [
-        ({"ranking": "asymmetric", "supervision": "none"}, " (asymmetric)"),
-        ({"supervision": "distances of gist"}, " (trained on distances of gist)"),
-        ({"supervision": ""}, ""),
-    ],
-)
+@pytest.mark.parametrize(("changes", "suffix"), yaml_of("comparison/methods.yaml")["names"])
 def test_the_name_of_a_method_says_how_it_ranks_and_what_it_learned_from(experiment, changes, suffix):
     (score,) = read_scores(experiment("a", changes))
     assert (score.method, score.ranking) == (f"itq, gist{suffix}", changes.get("ranking", "hamming"))
@@ -112,7 +103,7 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     assert all("(asymmetric) (" in name for name in names)
 
 
-@pytest.mark.parametrize(("changes", "message"), yaml.safe_load(Path(__file__).with_name("reading.yaml").read_text()))
+@pytest.mark.parametrize(("changes", "message"), yaml_of("comparison/reading.yaml"))
 def test_a_json_with_other_values_is_refused(altered, changes, message):
     path = altered(changes)
     assert message_of(read_scores, path) == f"{path}: {message}"
@@ -124,15 +115,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
         read_scores(experiment("b", {"n_bits": 32}, {}, change))
 
 
-@pytest.mark.parametrize(
-    ("content", "is_recorded", "reason"),
-    [
-        ("query,ranking,mAP\n0,hamming,0.1\n1,hamming,0.2\n", True, None),
-        (None, False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
-        ("query,ranking,mAP\n", False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
-        ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
-    ],
-)
+@pytest.mark.parametrize(("content", "is_recorded", "reason"), yaml_of("comparison/methods.yaml")["per_query"])
 def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, tmp_path, content, is_recorded, reason):
     path, table = altered({}, per_query={"mAP": [0.1, 0.2]}), tmp_path / "a.json.csv"
     if content is None:

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from project import SMALL
 
 from protocol import configuration, registry, shipped
@@ -117,7 +117,7 @@ def test_options_that_are_not_the_defaults_identify_a_score():
     assert load({"changes": mirrored}).options("gist", "class_label", "cifar10_s1").keys() == {"mirror"}
 
 
-AFFINITIES = yaml.safe_load(Path(__file__).with_name("affinities.yaml").read_text())
+AFFINITIES = yaml_of("configuration/affinities.yaml")
 
 
 @pytest.mark.parametrize(("changes", "affinities", "learned"), AFFINITIES)
@@ -129,22 +129,10 @@ def test_affinities_are_labels_where_the_experiment_scores_by_labels(changes, af
     assert experiment.learned_from("lsh", "gist") == "none"
 
 
-TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
+NESTED = [f"experiment: {'[' * 999}{']' * 999}", "c.yaml: nested too deeply."]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (TWICE, "c.yaml, line 4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
-        (f"experiment: {'[' * 999}{']' * 999}", "c.yaml: nested too deeply."),
-        ("- 1\n", "c.yaml: a config file consists of `key: value` lines, but this one is a list."),
-        ("words\n", "c.yaml: a config file consists of `key: value` lines, but this one is a single value."),
-        ("# nothing\n", "c.yaml: the file is empty."),
-        ("runs: [1\nseed: 2\n", "c.yaml, line 1: not valid YAML: "),
-        (None, "c.yaml: no such file."),
-        ("a pipe", "c.yaml: a non-regular file, not a config file."),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [*yaml_of("configuration/wrong_files.yaml"), NESTED])
 def test_a_file_that_is_not_a_config_file(here, text, message):
     if text == "a pipe":
         os.mkfifo("c.yaml")

@@ -2,12 +2,11 @@
 
 import copy
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from encoded import refuses
+from encoded import refuses, yaml_of
 from project import SMALL, Results
 from snakemake.utils import validate
 
@@ -18,7 +17,7 @@ from protocol.shipped import PROJECT, configs
 
 SCHEMA = PROJECT / "workflow" / "schemas" / "config.schema.yaml"
 SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in configs().items()}
-USERS = yaml.safe_load(Path(__file__).with_name("users.yaml").read_text())
+USERS = yaml_of("configuration/users.yaml")
 NETWORKS = [entry.name for entry in registry.entries("hasher") if entry.extra == "learned"]
 SHAPES = {"embeddings": (2_000, 384)}
 

@@ -3,15 +3,13 @@
 import io
 import tarfile
 import zipfile
-from pathlib import Path
 
 import numpy as np
-import yaml
-from encoded import message_of
+from encoded import message_of, yaml_of
 
 from protocol.datasets import nuswide
 
-REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+REFUSED = yaml_of("datasets/refused.yaml")
 """By dataset, what is refused, and a part of the message."""
 
 

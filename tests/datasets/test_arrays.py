@@ -1,10 +1,8 @@
 """A user's own features, in every format, with and without labels and names."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
+from encoded import yaml_of
 from official_archives import REFUSED, refused
 from plainly import peak_memory
 
@@ -13,7 +11,7 @@ from protocol.datasets.arrays import load
 
 FEATURES = np.random.default_rng(0).standard_normal((6, 4))
 LABELS = np.array([3, 3, 7, 1, 7, 3])
-CASES = yaml.safe_load(Path(__file__).with_name("arrays.yaml").read_text())
+CASES = yaml_of("datasets/arrays.yaml")
 
 
 @pytest.fixture

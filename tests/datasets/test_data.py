@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 from official_archives import REFUSED, refused
 
 from protocol import datasets, registry
@@ -74,12 +75,7 @@ def test_a_different_statistic_is_reported_with_both_values():
         refused(message, check_statistics, "toy", TOY, RIGHT | {fact: other})
 
 
-PUBLISHED = {
-    "cifar10": ({}, {"n": 60_000, "per_class": 6_000}),
-    "cifar100 both": ({"labels": "both"}, {"n": 60_000, "per_class": [600, 3000]}),
-    "nuswide": ({"concepts": 81}, {"n": 269_648, "dimensions": {"bow": 500, "tags": 5_018}, "labels_per_item": 1.87}),
-    "sift1m": ({}, {"n": 1_110_000, "dimensions": {"sift": 128}}),
-}
+PUBLISHED = yaml_of("datasets/published.yaml")
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

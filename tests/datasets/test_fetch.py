@@ -3,19 +3,17 @@
 import hashlib
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import web
-import yaml
-from encoded import message_of, refused, refuses
+from encoded import message_of, refused, refuses, yaml_of
 from web import Answer
 
 from protocol.datasets import Downloads, File, fetch, redacted
 
 CONTENT, OTHER = bytes(range(256)) * 800, bytes(range(255, -1, -1)) * 800
 SHA256, SHA256_OF_OTHER = (hashlib.sha256(content).hexdigest() for content in (CONTENT, OTHER))
-SHOWN = yaml.safe_load(Path(__file__).with_name("redacted.yaml").read_text())
+SHOWN = yaml_of("datasets/redacted.yaml")
 SECRET = "s3cr3t-t0ken"  # noqa: S105 - of no server
 
 

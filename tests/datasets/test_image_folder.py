@@ -102,20 +102,7 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
     refused(f"dog: a link to {folder}, which is in the dataset already. Remove the link.", load, {}, folder=str(folder))
 
 
-NO_LABEL = "1 image without a label, the first 'b/y.png'"
-
-
-@pytest.mark.parametrize(
-    ("listed", "expected"),
-    [  # rows of the labels, and the names of the classes, or the message
-        ("b/y.png,owl x.png,cat", ["owl", "cat"]),
-        ("C:\\imgs\\b\\Y.JPG,owl x.tif,cat", ["owl", "cat"]),
-        ("c/y.png,owl x.png,cat", "such as 'b/y.png' (1 file name without the folders would match)."),
-        ("y.png,owl B/y.png,elk x.png,cat", f"{NO_LABEL} and 2 labels without an image, the first 'B/y.png'."),
-        ("x.png,cat none.png,owl", f"l.csv: {NO_LABEL} and 1 label without an image, the "),
-        ("cat owl", "l.csv: 2 images without a label, the first 'b/y.png'. Each line needs the path of an image in "),
-    ],
-)
+@pytest.mark.parametrize(("listed", "expected"), REFUSED["labels_of_images"])
 def test_labels_in_a_file_are_matched_by_the_paths_of_the_images(listed, expected, folder, tmp_path):
     for name in ("x.png", "b/y.png"):
         write(folder / name, picture())

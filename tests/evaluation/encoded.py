@@ -39,9 +39,14 @@ def refuses(message, call, *arguments, **options):
     assert re.search(message, text), text
 
 
+def yaml_of(name):
+    """Return the content of a YAML file in tests/."""
+    return yaml.safe_load((Path(__file__).parents[1] / name).read_text(encoding="utf-8"))
+
+
 def refusals(name):
     """Return the cases of a table in tests/: the inputs, and the message."""
-    cases = yaml.safe_load((Path(__file__).parents[1] / name).read_text(encoding="utf-8"))
+    cases = yaml_of(name)
     return [({key: _array(case[key]) for key in case if key != "message"}, case["message"]) for case in cases]
 
 

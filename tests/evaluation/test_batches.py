@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 
 import protocol as hp
 
@@ -67,15 +67,7 @@ def test_codes_that_have_collapsed_are_scored():
     assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, metrics=["mAP"], **labels).metrics
 
 
-@pytest.mark.parametrize(
-    ("codes", "labels", "message"),
-    [
-        ([[1, 0]], [1, 2], "query labels: 2 labels for 1 item."),
-        ([[0.5, 0.1]], [1], 'hp.Evaluator(binarize="sign"); hp.Outputs(..., "cosine") scores the vectors themselves.'),
-        ([[1, 0, 1]], [1], "query codes: 3 bits, but 2 in other batches."),
-        ([[1, 0]], ["cat"], "query labels: <U3 of shape (1,), but int64 of shape (1,) in an earlier batch."),
-    ],
-)
+@pytest.mark.parametrize(("codes", "labels", "message"), yaml_of("evaluation/batches.yaml"))
 def test_errors(codes, labels, message):
     evaluator = hp.Evaluator()
     evaluator.add_queries([[1, 0]], [3])

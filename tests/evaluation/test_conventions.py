@@ -1,18 +1,15 @@
 """Every convention on cases small enough to score by hand."""
 
+from fractions import Fraction
+
 import pytest
-from encoded import refused
+from encoded import refused, yaml_of
 
 from protocol import bucket_search, registry
 from protocol.evaluation import CONVENTIONS, evaluate
 from protocol.evaluation.conventions import find
 
-# Distances 0, 1, 1, 2 from the first query; the second has no relevant item, the third none at distance 0.
-DATABASE, LABELS = [[0, 0], [0, 1], [1, 0], [1, 1]], [7, 7, 8, 8]
-QUERIES, OF_QUERIES = [[0, 0], [0, 0], [1, 1]], [7, 99, 7]
-# The third: relevant at distance 1 (one of two tied items, second to last in the database's order) and at distance 2.
-EXPECTED = [(1 + (1 + 2 / 3) / 2) / 2, 0, ((1 / 2 + 2 / 4) / 2 + (1 / 3 + 2 / 4) / 2) / 2]
-IN_ORDER = [(1 + 1) / 2, 0, (1 / 2 + 2 / 4) / 2]
+CASES = [(case, *score) for case in yaml_of("evaluation/conventions.yaml") for score in case["scores"]]
 
 
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
@@ -34,54 +31,10 @@ def test_the_conventions_treat_values_differently():
     assert len(treatments) == len(CONVENTIONS) == 10
 
 
-@pytest.mark.parametrize(
-    ("convention", "metric", "expected"),
-    [
-        ("default", "mAP", sum(EXPECTED) / 3),
-        ("talr", "mAP", sum(EXPECTED) / 3),
-        ("mlgap", "mAP", sum(EXPECTED) / 3),
-        ("deephash", "mAP", sum(EXPECTED) / 3),
-        ("deephash", "mAP@1[retrieved]", (1 + 0 + 0) / 3),
-        ("deephash", "mAP@1[all]", (1 / 2 + 0 + 0) / 3),
-        # Queries without hits are left out, but not empty balls.
-        ("hashnet", "mAP@1[retrieved]", 1.0),
-        ("hashnet", "mAP", sum(EXPECTED) / 2),
-        ("hashnet", "precision@r0", (1 + 0 + 0) / 3),
-        ("mihash", "mAP[database-order]", sum(IN_ORDER) / 2),
-        ("mihash", "mAP@1000[retrieved]", sum(EXPECTED) / 2),
-        ("mihash", "precision@r2", (1 / 2 + 0 + 1 / 2) / 3),
-        ("thesis", "mAP[database-order]", sum(IN_ORDER) / 3),
-        # Pooled, by radius 0, 1, 2: relevant 1, 3, 4 of 3, 9, 12 retrieved.
-        ("thesis", "AUPRC[trapezoid]", 1 / 3 * (1 - 1 / 4)),
-        ("thesis", "precision@r2[micro]", 4 / 12),
-        ("thesis", "F1@r2[micro]", 2 * (4 / 12) / (4 / 12 + 1)),
-        ("habir", "AUPRC[area]", 1 / 3),  # from recall 0
-        ("mlgap", "mAP[best]", (1 + 0 + (1 / 2 + 2 / 4) / 2) / 3),
-        ("mlgap", "mAP[worst]", ((1 + 2 / 3) / 2 + 0 + (1 / 3 + 2 / 4) / 2) / 3),
-        # One item per bucket, so a term is the relevant items over the codes in the ball: 1, 2/3, 2/4; 0; 0, 1/3, 2/4.
-        ("mlgap", "mLGAP@r2", ((1 + 2 / 3 + 2 / 4) + 0 + (0 + 1 / 3 + 2 / 4)) / 9),
-    ],
-)
-def test_scores_by_hand(convention, metric, expected):
-    labels = {"query_labels": OF_QUERIES, "database_labels": LABELS}
-    result = evaluate(QUERIES, DATABASE, **labels, metrics=metric, convention=convention)
-    assert result.metrics == {metric: pytest.approx(expected)}
-
-
-@pytest.mark.parametrize(
-    ("convention", "metric", "expected"),
-    [
-        ("hashnet", "precision@r0", 0),
-        ("ramap", "precision@r0", 0),
-        ("ramap", "precision@r1", 1 / 2),
-        ("ramap", "RAMAP@r1", (0 + 1 / 2 / 3) / 2),  # divided by the codes in the ball
-        ("ramap", "mAP@5000[retrieved]", (1 + 1 / 2) / 2),
-    ],
-)
-def test_an_empty_ball_counts_as_0(convention, metric, expected):
-    labels = {"query_labels": [7], "database_labels": [7, 8]}
-    result = evaluate([[0, 0]], [[0, 1], [1, 0]], **labels, metrics=metric, convention=convention)
-    assert result.metrics[metric] == pytest.approx(expected)
+@pytest.mark.parametrize(("case", "convention", "metric", "expected"), CASES)
+def test_scores_by_hand(case, convention, metric, expected):
+    result = evaluate(case["queries"], case["database"], **case["labels"], metrics=metric, convention=convention)
+    assert result.metrics == {metric: pytest.approx(float(Fraction(expected)))}
 
 
 def test_metric_learning_leaves_each_query_out():

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from encoded import evaluated, message_of
+from encoded import evaluated, message_of, yaml_of
 
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
@@ -81,14 +81,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     assert content == json.loads(left.evaluation.to_json())
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([12, 1], "exclude_queries: expected row numbers from 0 to 11, got 1 to 12. Since 0 is missing, "),
-        (np.arange(12), "exclude_queries: no query would remain: all 12 are excluded."),
-        ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), yaml_of("evaluation/excluded.yaml"))
 def test_errors_are_one_line(here, rows, message):
     (here / "wrong.txt").write_text("1\nfrog\n")
     assert message_of(lambda: without(rows)).startswith(message)

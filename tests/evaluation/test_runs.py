@@ -2,19 +2,17 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import pytrec_eval
-import yaml
-from encoded import message_of, refusals, refuses
+from encoded import message_of, refusals, refuses, yaml_of
 
 import protocol as hp
 from protocol.cli import main
 
 RUN = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n"
-MEASURES = yaml.safe_load(Path(__file__).with_name("trec_eval.yaml").read_text())
+MEASURES = yaml_of("evaluation/trec_eval.yaml")
 
 
 def trec_eval(run, judgments):

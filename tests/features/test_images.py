@@ -1,13 +1,11 @@
 """Features of images by hand, and options of features; tests/reference has the published formulas."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from blocks import extract_all, noise
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -18,7 +16,7 @@ from protocol.features.pixels import Pixels
 from protocol.features.sift import Sift
 from protocol.inputs.images import resizing
 
-WRONG = yaml.safe_load(Path(__file__).with_name("options.yaml").read_text())
+WRONG = yaml_of("features/options.yaml")
 
 
 @pytest.mark.parametrize(("name", "options", "message"), WRONG)

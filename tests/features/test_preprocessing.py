@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from encoded import message_of, refused, refuses
+from encoded import message_of, refused, refuses, yaml_of
 
 from protocol.features import Feature, Preprocessing, _items, items_of, prepared
 from protocol.features.vectors import Vectors
@@ -25,18 +25,7 @@ def made(*steps, raw_train=RAW[:2]):
     return Preprocessing.fit(Plain(), raw_train, steps, seed=0)
 
 
-@pytest.mark.parametrize(
-    ("steps", "mean", "last"),
-    [
-        ([], None, [6, 0, 8]),
-        (["l2"], None, [0.6, 0, 0.8]),
-        (["centre"], [1.5, 1, 2], [4.5, -1, 6]),  # of the training rows only
-        (["grand_mean"], [1.5, 1.5, 1.5], [4.5, -1.5, 6.5]),  # of 3, 0, 4, 0, 2 and 0, the training rows' values
-        (["l2", "centre"], [0.3, 0.5, 0.4], [0.3, -0.5, 0.4]),
-        (["l2", "grand_mean"], [0.4, 0.4, 0.4], [0.2, -0.4, 0.4]),
-        (["centre", "l2"], [1.5, 1, 2], np.array([4.5, -1, 6]) / 57.25**0.5),
-    ],
-)
+@pytest.mark.parametrize(("steps", "mean", "last"), yaml_of("features/steps.yaml"))
 def test_steps_are_applied_in_their_order_and_restored_from_arrays(steps, mean, last):
     fitted = made(*steps)
     if mean is None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from scipy.io import savemat
 
 from protocol.auditing.items import lists_from
@@ -18,7 +17,7 @@ from protocol.inputs.labels import label_pair, labels_from
 from protocol.inputs.lists import ids_from, read_listings
 from protocol.registry import get
 
-CASES = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text(encoding="utf-8"))
+CASES = yaml_of("inputs/lists.yaml")
 
 
 def of_matrix(labels):
@@ -68,13 +67,7 @@ def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
     assert lists_from({"query": file})["query"].ids.tolist() == IDS
 
 
-LABELS = {
-    "words.txt": "owl\nfox\nowl\n",
-    "header.csv": "label\nowl\nfox\nowl\n",
-    "with_ids.csv": "id,label\na.png,owl\nb.png,fox\nc.png,owl\n",
-    "blanks.txt": "a.png owl\nb.png fox\nc.png owl\n",
-    "other_order.tsv": "c.png\towl\nimgs/a.png\towl\nB.JPG\tfox\n",
-}
+LABELS = yaml_of("inputs/labels.yaml")["texts"]
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -129,7 +122,7 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here, caplog):
     assert "y.csv: its rows are put in the order of the ids, by id; 1 row for no item" in caplog.messages
 
 
-OF_CODES = yaml.safe_load(Path(__file__).with_name("ids_of_codes.yaml").read_text())
+OF_CODES = yaml_of("inputs/ids_of_codes.yaml")
 
 
 @pytest.mark.parametrize(("header", "codes", "expected"), OF_CODES.values(), ids=OF_CODES)
@@ -152,18 +145,7 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
-        (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
-        (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
-        (
-            ["Cat", "cat", "Caf\xe9", "Cafe\u0301", "owl"],
-            "y: 'Cafe\\u0301' and 'Caf\\xe9', 'Cat' and 'cat' are different classes",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("labels", "said"), yaml_of("inputs/labels.yaml")["said"])
 def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
     labels_from(labels, "y")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from encoded import message_of, refusals, refused, refuses
+from encoded import message_of, refusals, refused, refuses, yaml_of
 
 from protocol import metrics
 from protocol.counting import HammingCounts, StoredCounts
@@ -65,47 +65,14 @@ def test_runs_of_one_shape_are_scored_together_as_each_alone(monkeypatch):
                 assert own == pytest.approx(expected, rel=1e-12, abs=0, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("precision@r0", [0.5, 0.0, np.nan]),
-        ("recall@r0", [1.0, np.nan, 0.0]),
-        ("RAMAP@r1", [(1 / 2 + 1 / 4 / 3) / 2, 0.0, 1 / 3]),  # radius 1 remains for the third query
-        ("RAMAP@r0", [0.5, 0.0, np.nan]),
-        ("mLGAP@r0", [0.5, 0.0, np.nan]),
-        ("empty@r0", [0.0, 0.0, 1.0]),
-        ("mAP@r0", [0.75, np.nan, np.nan]),  # no relevant item in the second ball, no item in the third
-        ("F1@r0", [2 / 3, 0.0, 0.0]),  # nothing in the third query's ball, but something to find
-        ("F2@r0", [5 / 6, 0.0, 0.0]),
-        ("F1@r1", [0.4, 0.0, 1.0]),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), yaml_of("metrics/undefined.yaml")["dropped"])
 def test_drop_makes_undefined_values_nan(name, expected):
     np.testing.assert_allclose(evaluate(COUNTS, [name], undefined="drop")[name], expected, rtol=1e-14)
     zeros = evaluate(COUNTS, [name])[name]
     np.testing.assert_array_equal(zeros[np.isnan(expected)], 0)
 
 
-@pytest.mark.parametrize(
-    ("retrieved", "relevant", "name", "zero", "drop"),
-    [
-        # Points (0, 0/0), (1/2, 1/2), (1, 1/2).
-        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[trapezoid]", [0.375], [0.25]),
-        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[sum]", [0.5], [0.5]),
-        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[area]", [0.375], [0.5]),
-        *(([[1, 1]], [[0, 0]], f"AUPRC[{rule}]", [0.0], [np.nan]) for rule in ("trapezoid", "sum", "area")),
-        (  # no point at an empty radius
-            [[0, 2, 3], [2, 3, 0], [1, 2, 2]],
-            [[0, 1, 2], [0, 0, 0], [1, 0, 2]],
-            "AUPRC[area,macro]",
-            [1 / 6 + (1 / 2 + 3 / 5) / 3, 0.0, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
-            [1 / 6 + (1 / 2 + 3 / 5) / 3, np.nan, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
-        ),
-        ([[0, 2], [1, 1]], [[0, 0], [0, 1]], "F1@r0", [0.0, 0.0], [np.nan, 0.0]),
-        *(([[0, 2]], [[0, 0]], name, [0.0], [np.nan]) for name in ("F1@r0", "F1@r0[micro]", "F0.5@r0")),
-        ([[1, 0]], [[0, 0]], "collision", [0.0], [np.nan]),  # one item has no pair to collide
-    ],
-)
+@pytest.mark.parametrize(("retrieved", "relevant", "name", "zero", "drop"), yaml_of("metrics/undefined.yaml")["both"])
 def test_both_treatments_of_undefined_values(retrieved, relevant, name, zero, drop):
     counts = HammingCounts.from_histograms(retrieved, relevant)
     np.testing.assert_allclose(evaluate(counts, [name])[name], zero, rtol=1e-14)

@@ -7,8 +7,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-import yaml
-from encoded import message_of
+from encoded import message_of, yaml_of
 from evidence import write_summary
 from scipy import stats
 
@@ -17,7 +16,7 @@ from protocol.cli import main
 from protocol.papers.claims import Claim, leaves
 from protocol.papers.comparisons import AS_PRINTED, Difference, Mean
 
-TABLE = yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text())
+TABLE = yaml_of("papers/statuses.yaml")
 STATUSES = {
     which: {number: status for status, numbers in by_status.items() for number in numbers}
     for which, by_status in TABLE["claims"].items()

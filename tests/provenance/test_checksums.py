@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 
 from protocol.papers import Results
 from protocol.provenance import checksums, storage
@@ -120,16 +120,7 @@ def test_checksums_are_verified_by_hand_also_where_an_origin_is_stored_next_to_t
 PARAMETERS = {"model_seeds": {8: 1}, "options": {"n_iter": 5}, "code": "a", "states": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("edit", "kinds"),
-    [
-        ({}, []),
-        ({"states": [3, 4]}, []),  # where a file of the user is
-        ({"model_seeds": {8: 2}}, ["seeds"]),
-        ({"options": {"n_iter": 6}}, ["options"]),
-        ({"code": "b"}, ["code"]),
-    ],
-)
+@pytest.mark.parametrize(("edit", "kinds"), yaml_of("provenance/origins.yaml"))
 def test_each_kind_of_parameter_has_its_digest_also_in_what_is_made_from_it(edit, kinds):
     before, after = origin(PARAMETERS, []), origin(PARAMETERS | edit, [])
     for first, second in ((before, after), (origin({}, [before]), origin({}, [after]))):

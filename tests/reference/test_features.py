@@ -1,12 +1,11 @@
 """The features against slow, plain versions: double precision, one image, one filter, one descriptor at a time."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from blocks import extract_all
+from encoded import yaml_of
 
 from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist
@@ -90,7 +89,7 @@ def channels_of(picture, colour):
     return [picture @ np.array(row) for row in weights]
 
 
-GISTS = yaml.safe_load(Path(__file__).with_name("gists.yaml").read_text())
+GISTS = yaml_of("reference/gists.yaml")
 
 
 @pytest.mark.parametrize("name", GISTS)

@@ -4,11 +4,10 @@ import functools
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from encoded import yaml_of
 
 from protocol import codes
 from protocol.counting import HammingCounts, count
@@ -18,7 +17,7 @@ from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
 from protocol.truth.relevance import LabelRelevance
 
-BINARY, GRADED = yaml.safe_load(Path(__file__).with_name("levels.yaml").read_text()).values()
+BINARY, GRADED = yaml_of("reference/levels.yaml").values()
 
 
 def counts_of(queries):

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 import vl_convert
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol.report.drawing import pictures
 from protocol.report.figure import PAGE, Figure, series_scales
@@ -53,21 +53,10 @@ def places(svg, kind):
 
 
 NAMES = {f"h{number:02}": (0, number / 19) for number in range(20)}
+MANY = (NAMES, {name: 266 - 14 * place for place, name in enumerate(NAMES)})
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ({"a": (0, 0), "b": (0, 1)}, {"b": 0, "a": 250}),
-        # Two end at 125, and their names are half a name from there, in the order of the areas below the lines.
-        ({"a": (0, 0), "b": (0.2, 0.5), "c": (0.3, 0.5), "d": (1, 1)}, {"d": 0, "c": 118, "b": 132, "a": 250}),
-        ({"a": (0, 1), "b": (1, 1), "c": (0.5, 1)}, {"b": 0, "c": 14, "a": 28}),
-        ({"a": (1, 0), "b": (0, 0)}, {"a": 236, "b": 250}),
-        ({"a": (1, 0), "b": (0, 0.001), "c": (1, 1)}, {"c": 0, "b": 236, "a": 250}),
-        ({"a": (0, 0.6), "b": (0, 1), "c": (1, None)}, {"b": 0, "c": 14, "a": 100}),
-        (NAMES, {name: 14 * place for place, name in enumerate(sorted(NAMES, reverse=True))}),
-    ],
-)
+@pytest.mark.parametrize(("lines", "expected"), [*yaml_of("report/names.yaml"), MANY])
 def test_names_stand_at_the_ends_of_their_lines_in_order_and_apart(lines, expected):
     names = {text: round(y) for _, y, text in places(drawn(by_length(lines)), "text") if text in lines}
     assert {name: y - 4 for name, y in names.items()} == expected  # text hangs below its middle

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import yaml_of
 from hypothesis import given
 from hypothesis import strategies as st
 from plainly import rejected_by_steps
@@ -106,16 +107,7 @@ def test_nothing_is_tested_where_the_shared_variance_is_infinite(values):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "n_runs", "metric", "difference", "is_shown"),
-    [
-        (-6.198, 6.612, 2, "mAP", True, False),
-        (-6.198, 6.612, 3, "mAP", True, True),
-        (-0.3, 0.7, 2, "mAP", False, False),
-        (0.0, 1.0, 2, "mAP", False, True),
-        (-9.0, 5.0, 2, "ACG@10", True, True),  # its range is 0 to infinity
-        (-9.0, 5.0, 2, "of another version", False, True),
-        (-np.inf, np.inf, 3, "mAP", True, False),
-    ],
+    ("low", "high", "n_runs", "metric", "difference", "is_shown"), yaml_of("scores/intervals.yaml")
 )
 def test_with_two_runs_an_interval_that_leaves_the_range_is_not_shown(low, high, n_runs, metric, difference, is_shown):
     ends = np.array(shown_interval([low], [high], [n_runs], metric, difference=difference))

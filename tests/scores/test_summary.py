@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from encoded import message_of, refusals
+from encoded import message_of, refusals, yaml_of
 
 from protocol import __version__, registry
 from protocol.scores.summary import COLUMNS, ITEMS, collect, read_summary, runs_of, summarise, write_scores
@@ -107,16 +107,8 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
     assert message_of(read_summary, path) == f"{path}, line 3 ({change.get('metric', 'mAP')}): {message}"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the file is empty."),
-        (b"a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature, ground_truth,"),
-        (b"a,b\n1,2,3\n", "line 2: 3 cells, but the header has 2."),
-        (b"\xff\xfe\n", "can't be read as a table: it is not text in UTF-8."),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), yaml_of("scores/other_files.yaml"))
 def test_other_files_are_refused(tmp_path, content, message):
-    (tmp_path / "a.csv").write_bytes(content)
+    (tmp_path / "a.csv").write_text(content, encoding="latin-1")
     expected = f"{tmp_path / 'a.csv'}: {message}"
     assert message_of(read_summary, tmp_path / "a.csv").replace(", line", ": line").startswith(expected)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from encoded import refuses
+from encoded import refuses, yaml_of
 
 from protocol import registry
 from protocol.cli import main
@@ -17,19 +17,7 @@ from protocol.provenance import sources
 from protocol.registry import folders
 from protocol.registry.records import RECORDS
 
-CONFIG = """\
-experiment: mine
-dataset: digits
-plugins: own
-features: {{gist: {{}}}}
-ground_truths: [class_label]
-splits: [improved]
-runs: 1
-split_sizes: {{query: 50, validation_query: 50, validation_database: 100, train: 300}}
-hashers: [lsh, {hasher}]
-n_bits: [16]
-metrics: [mAP]
-"""
+CONFIG = yaml_of("shared/own.yaml")
 RECORD = '@HasherRecord("mine", source="x", deviations="none", bits_within_features=True, random=False)'
 HASHER = f'''\
 from protocol.hashers import Hasher
@@ -79,7 +67,7 @@ SETTING = re.compile(r"(?<=^protocol: )(my\.yaml, line \d+|--config \w+): ")
 
 def checked(capsys, hasher="mine", **changes):
     """Return the exit status of `protocol check`, and what it printed, without the line of the config file."""
-    Path("my.yaml").write_text(CONFIG.format(hasher=hasher))
+    Path("my.yaml").write_text(yaml.safe_dump(CONFIG | {"hashers": ["lsh", hasher]}))
     status = main(["check", "my.yaml", *(["--config"] * bool(changes)), *(f"{key}={changes[key]}" for key in changes)])
     out, err = capsys.readouterr()
     return status, out + SETTING.sub("", err)
@@ -148,7 +136,7 @@ def test_a_missing_folder_is_refused(own, capsys, monkeypatch):
     assert (main(["list", "hashers"]), capsys.readouterr().err) == (2, f"protocol: {folders.VARIABLE}: {problem}")
 
 
-WRONG = yaml.safe_load(Path(__file__).with_name("wrong_plugins.yaml").read_text())
+WRONG = yaml_of("shared/wrong_plugins.yaml")
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case["mistake"])

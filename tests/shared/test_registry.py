@@ -1,11 +1,9 @@
 import functools
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 
 from protocol import registry
 
@@ -50,7 +48,7 @@ def test_a_radius_a_cutoff_and_the_number_of_relevant_items_are_told_apart():
     assert registry.get("metric", "mAP@2[all]").keywords == {"cutoff": 2}
 
 
-MEANT = yaml.safe_load((Path(__file__).parent / "meant.yaml").read_text())
+MEANT = yaml_of("shared/meant.yaml")
 
 
 @pytest.mark.parametrize("name", MEANT)

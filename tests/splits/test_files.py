@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of, refused, refuses
+from encoded import message_of, refused, refuses, yaml_of
 from split_files import write_list, write_split
 
 import protocol as hp
@@ -88,7 +87,7 @@ def test_unknown_and_duplicated_items_are_refused(items, message):
     assert message_of(rows_of, np.array(items), PLAIN, "q").startswith(f"q: {message}")
 
 
-LISTS = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text())
+LISTS = yaml_of("splits/lists.yaml")
 
 
 @pytest.mark.parametrize("case", LISTS, ids=lambda case: case["file"])
@@ -122,7 +121,7 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
         assert all(row[0] not in "=+-@" or row in numbers for row in rows)
 
 
-NO_SPLITS = yaml.safe_load((Path(__file__).parent / "refused_files.yaml").read_text())
+NO_SPLITS = yaml_of("splits/refused_files.yaml")
 
 
 @pytest.mark.parametrize("case", NO_SPLITS, ids=lambda case: case["message"])

@@ -4,12 +4,10 @@ import contextlib
 import functools
 import hashlib
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from encoded import message_of, refuses
+from encoded import message_of, refuses, yaml_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +30,7 @@ from protocol.splits import (
 from protocol.splits._protocol import drawn_of_each_class
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
-CASES = yaml.safe_load((Path(__file__).parent / "protocols.yaml").read_text())
+CASES = yaml_of("splits/protocols.yaml")
 DIVIDING = {name for name in registry.names("split") if "seen" in name or name == "long_tail"}
 """The protocols whose partitions depend on the classes of the items: test_classes.py."""
 
@@ -219,7 +217,7 @@ DECLARED = {
     "disjoint": SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)}),
     "three of each class": SplitProtocol({"query": Drawn(per_class=3)}),
 }
-REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text())
+REFUSED = yaml_of("splits/refused.yaml")
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["message"])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from encoded import refused, refuses
+from encoded import refused, refuses, yaml_of
 
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256, relevance_from_arrays
 
@@ -56,23 +56,7 @@ def test_from_arrays():
     refuses("3 database items, expected 4", relevance_from_arrays, labels, 4)
 
 
-LABELS = ([7, 8, 7], [7, 9, 8, 7])
-MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
-
-
-@pytest.mark.parametrize(
-    ("truth", "other", "is_same"),
-    [
-        (LABELS, ([1, 0, 1], [1, 5, 0, 1]), True),  # other names
-        (LABELS, ([7, 8, 7], [7, -3, 8, 7]), True),  # another name of a class that no query has
-        (([5, 6, 7, 5], [7, 6, 5]), ([6, 7, 5, 6], [5, 7, 6]), True),  # names in a cycle, which is not its own inverse
-        (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]]), True),  # other columns, one of them empty
-        (LABELS, ([8, 7, 7], [7, 9, 8, 7]), False),  # the queries in another order
-        (LABELS, ([7, 8, 7], [9, 7, 8, 7]), False),
-        (LABELS, ([7, 8, 8], [7, 9, 8, 7]), False),
-        (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]]), False),
-    ],
-)
+@pytest.mark.parametrize(("truth", "other", "is_same"), yaml_of("truth/digests.yaml"))
 def test_the_digest_depends_on_relevance_and_not_on_label_names(truth, other, is_same):
     one, two = (LabelRelevance(*labels) for labels in (truth, other))
     assert (ground_truth_sha256(one) == ground_truth_sha256(two)) == (rows(one) == rows(two)) == is_same
