@@ -220,8 +220,11 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         is_header = not (rows[0][0] and any(text.is_number(word) or word in known for word in rows[0]))
         is_header &= all(text.is_number(word) or word in known for word in chain(*rows[1:]))
         rows = rows[int(is_header and len(rows) > 1) :]
-        if ids and sorted(row[0] for row in rows) == sorted(ids[0]) and not ids[0].keys() & ids[1].keys():
+        has_queries = ids and sorted(row[0] for row in rows) == sorted(ids[0])
+        if has_queries and not (len(ids) > 1 and ids[0].keys() & ids[1].keys()):
             rows = [row[1:] for row in sorted(rows, key=lambda row: ids[0][row[0]])]  # the first column has the queries
+            if len(ids) == 1:
+                return np.array([[float(word or "nan") for word in row] for row in rows])
     else:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
         if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
@@ -229,7 +232,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         is_whole = array.dtype.kind == "f" and is_integer(array).all()
         rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()
     words = {*chain.from_iterable(rows)} - {"-1", ""}
-    are_numbers, given = all(map(text.is_number, words)), ids[1] if ids else {}
+    are_numbers, given = all(map(text.is_number, words)), ids[1] if len(ids) > 1 else {}
     no_rows = sorted(word for word in words if are_numbers and not 0 <= float(word) < len(given))
     if lacking := words - given.keys():
         if are_numbers and not (given and no_rows):

@@ -37,6 +37,7 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
+_MOST = 0.9  # of the queries
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -445,7 +446,7 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
         if validation.count_from_one(found := rows[rows != -1], sizes[1]):
             validation.rows(found, sizes[1], label)
         if of_values is not None:
-            apart = read_results(of_values, sizes[0], "distances").astype(np.float64)
+            apart = read_results(of_values, sizes[0], "distances", ids=rows_of[:1]).astype(np.float64)
             if apart.shape != shape:
                 raise ProtocolError(f"{name}: distances of shape {apart.shape} for results of shape {shape}.")
             apart = np.pad(apart[:, :k], missing)
@@ -490,16 +491,30 @@ def _measured(
 
         add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
         add("impossible distances", differs, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
-    return replace(lost, distances=form), faults, list(_doubts(lost, once, distance, spaces, threads))
+    own = measures[: len(spaces)]
+    warnings = [*_disorder(lost, once, own, ideal), *_doubts(lost, once, distance, spaces, threads)]
+    return replace(lost, distances=form), faults, warnings
+
+
+def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> Iterator[str]:
+    """Yield a warning if results are hardly nearer than random ones or those of other queries, or if they recede."""
+    space, share = measures[0][0], lost.exact.mean()
+    yield from (unlike_random := hardly_nearer(lost.name, share, ids.shape[1], len(space.database), exact=True))
+    exchanged = space.distances(np.random.default_rng(0).permutation(ids))
+    of_others = (exchanged <= ideal.kth + space.tolerance(ideal.kth)).mean()
+    if not unlike_random and share < min(2 * of_others, 0.5):
+        shares = f"{share:.2%} of the items are among the K nearest, {of_others:.2%} of those of other queries"
+        yield f"{lost.name}: {shares}. Are queries or items in another order?"
+    if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
+        yield f"{lost.name}: the first item is farther than the last one. Are the farthest first?"
 
 
 def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[_Space], threads: int) -> Iterator[str]:
-    """Yield a warning if results are hardly nearer than random ones, and for each distance by which recall is larger.
+    """Yield a warning for each distance by which the recall of the first queries is larger.
 
-    The latter is the recall of the first queries. The distance may be the one of which the engine's distances are a
+    The distance may be the one of which the engine's distances are a
     function, `distance`. Without one, the recall of an engine that searches vectors must lack at most half as much.
     """
-    yield from hardly_nearer(lost.name, lost.exact.mean(), ids.shape[1], len(spaces[0].database), exact=True)
     ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
     least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
     for other in spaces[-1].others() if recall + least < 1 else ():

@@ -220,7 +220,9 @@ def execute(*arguments, run=workflow.execute, **named):
     if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
         settings.max_jobs_per_timespan = None
     run(*arguments, **named)
-    planned = {job.rule.name for job in workflow.dag.jobs} if workflow.is_main_process and not workflow.dryrun else set()
+    planned = (
+        {job.rule.name for job in workflow.dag.jobs} if workflow.is_main_process and not workflow.dryrun else set()
+    )
     folder = Path(workflow.overwrite_workdir or "") / "results" / EXPERIMENT.name
     if "audit" in planned and (folder / "audit.csv").exists():
         for line in errors_in(folder / "audit.csv"):
