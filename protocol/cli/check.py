@@ -78,8 +78,9 @@ def _split(experiment: "Experiment", name: str) -> str:
         files = lists | {one: options[one] for one in ("labels", "ids") if options.get(one)}
         words = [f"--{one.replace('_', '-')} {shlex.quote(str(file))}" for one, file in files.items()]
         return f"{name}: your lists; to find leaks between them: protocol audit {' '.join(words)}"
-    sizes, drawn = experiment.sizes(name), registry.get("split", name).random
-    balanced = "; drawn with equally many items of each class while these last" * bool(drawn and experiment.labelled)
+    sizes, protocol = experiment.sizes(name), registry.get("split", name)
+    drawn = "with equally many items of each class while these last" if protocol.balanced else "whatever their classes"
+    balanced = f"; drawn {drawn}" * bool(protocol.random and experiment.labelled)
     few = f"; fewer than {_FEW} queries in a run, so scores are uncertain" * (sizes.get("query", _FEW) < _FEW)
     return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}{balanced}"
 

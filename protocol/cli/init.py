@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         note = _NOTES["same_subfolders"].format(arguments.images, *names)
     elif sizes != _sizes(n_items, [0]):
         note = _small_classes({name: n for name, n in named.items() if n > 1}, sizes, options) + _NOTES["own_split"]
-        own = _NOTES["own_lists"].format(n_items=n_items, **_sizes(n_items, [0]))
+        own = _NOTES["own_sizes"].format(**_sizes(n_items, [0]))
     if alone := [name for name, n in named.items() if n == 1]:
         note = f"{note} {_NOTES['alone'].format(counted(len(alone), 'class'), abridged(alone))}".lstrip()
     if note:

@@ -139,7 +139,8 @@ def _partitions(split: Any) -> Iterator[tuple[str, str]]:
         origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
         values = {name: value for name, value in vars(items).items() if value not in (None, "all")}
         values |= {"without": split.database_without} if origin == "rest" else {}
-        origin += ", equally many items of each class while these last" * (origin == "drawn" and not values)
+        drawn = ", equally many items of each class while these last" if split.balanced else ", whatever their classes"
+        origin += drawn * (origin == "drawn" and not values)
         fields = (f"{name.replace('_', ' ')} {_words(value)}" for name, value in values.items())
         yield part.replace("_", " "), ", ".join([origin, *fields])
 

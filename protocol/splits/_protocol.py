@@ -157,6 +157,9 @@ class SplitProtocol:
         The ratio of the largest class of the training set to the smallest one, at least 1. In the order of the labels,
         class i of C keeps the share ``imbalance ** (-i / (C - 1))`` of its drawn items, at least one (Cao et al. 2019,
         *Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss*).
+    balanced : bool, default=True
+        Whether drawn items without a number for each class are balanced by class; otherwise, their classes are about as
+        frequent as in the dataset.
     """
 
     partitions: Mapping[str, Partition]
@@ -166,6 +169,7 @@ class SplitProtocol:
     sample: str = ""
     unseen: int | Sequence[int] = 0
     imbalance: float = 1
+    balanced: bool = True
 
     def __post_init__(self) -> None:
         """Raise ProtocolError if an option is out of range."""
@@ -190,7 +194,7 @@ class SplitProtocol:
 
     @property
     def random(self) -> tuple[str, ...]:
-        """The partitions that are drawn at random; class counts differ by at most one if items have one label each."""
+        """The partitions that are drawn at random; if `balanced`, class counts of one label differ by at most one."""
         return tuple(self._of(Drawn))
 
     @property
@@ -470,7 +474,7 @@ class SplitProtocol:
     ) -> dict[str, Rows]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         of_pool = None if classes is None else classes[pool]
-        order = balanced_order(len(pool), of_pool, rng)
+        order = balanced_order(len(pool), of_pool if self.balanced else None, rng)
         parts, sizes = {}, self._sizes_of_sources(open_sizes)
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
@@ -563,7 +567,8 @@ def declaration(split: str) -> tuple:
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     # The sampled split contains queries of all classes.
     partitions = {**protocol.partitions, "query": dataclasses.replace(protocol.partitions["query"], classes="all")}
-    return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
+    options = protocol.options if protocol.balanced else {"balanced": False}
+    return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, options
 
 
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> Rows:

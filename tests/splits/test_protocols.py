@@ -111,7 +111,8 @@ SHARED = {
 def test_protocols_that_share_a_draw_differ_in_the_database_only():
     of_database = {name: splits for name, splits in SHARED.items() if not DIVIDING & {*splits}}
     cifar10 = ["cifar10_54k", "cifar10_5k", "cifar10_s1"]
-    assert of_database == {"random": ["improved", "standard"], "cifar10_1k_5k": cifar10}
+    natural = ["improved_natural", "standard_natural"]
+    assert of_database == {"random": ["improved", "standard"], "cifar10_1k_5k": cifar10, "natural": natural}
     for splits in of_database.values():
         drawn = [draw(split, seed=2) for split in splits]
         for other, part in itertools.product(drawn[1:], DRAWN):
@@ -140,6 +141,18 @@ def test_items_of_one_class_are_drawn_at_random():
         expected = 100 * 10 / len(own)
         assert abs(own.mean() - expected) < 1e-9
         assert own.std() < 2 * np.sqrt(expected)
+
+
+def test_natural_splits_have_the_frequencies_of_the_dataset():
+    """The numbers of a class in 200 draws of 100 of 1,000 items are hypergeometric."""
+    y, sizes = np.repeat([0, 1, 2], [700, 290, 10]), {"query": 100, "train": 100}
+    split = registry.get("split", "standard_natural").split
+    of_class = [np.bincount(y[split(1000, y, sizes=sizes, seed=seed)["query"]], minlength=3) for seed in range(200)]
+    for value, share in enumerate((0.7, 0.29, 0.01)):
+        deviation = (100 * share * (1 - share) * 900 / 999) ** 0.5
+        own = np.array(of_class)[:, value]
+        assert abs(own.mean() - 100 * share) < 4 * deviation / 200**0.5
+        assert own.std() == pytest.approx(deviation, rel=0.2)
 
 
 def test_a_class_that_runs_out_leaves_the_others_balanced():
