@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,12 +241,7 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
     labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
     scales = series_scales({method: method.partition(", ")[0] for method in methods})  # as in a report
     step = 8 + 12 * max(map(len, labels.values()))
-    return PAGE.figure(
-        f"figure-{name}",
-        rows,
-        {"metric": metric, "n_bits": n_bits},
-        of="scores-by-method",
-        chart=scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step},
-        units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
-        confidence=f"{statistics.CONFIDENCE:.0%}",
-    )
+    chart = scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step}
+    units = ["runs"] * bool(of_runs.any()) + ["queries"] * (not of_runs.all())
+    values: dict[str, Any] = {"of": "scores-by-method", "units": units, "confidence": f"{statistics.CONFIDENCE:.0%}"}
+    return PAGE.figure(f"figure-{name}", rows, {"metric": metric, "n_bits": n_bits}, chart=chart, **values)
