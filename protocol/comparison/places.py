@@ -16,7 +16,7 @@ from protocol.comparison.reading import OF_METRIC, RUN, TEXTS, Score, Source, Va
 from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import write_text
-from protocol.report.figure import ABSENT, between
+from protocol.report.figure import ABSENT, rendered
 from protocol.scores.statistics import CONFIDENCE, LEVEL, Mean, corrected, why_untested
 from protocol.scores.tables import DIGITS, Table, read_text
 from protocol.truth import DISTANCES
@@ -140,21 +140,13 @@ class Leaderboard(Shown):
 
         `beside` is the name, without suffix, of the CSV and JSON files to which it links.
         """
-        from protocol.report.page import rendered
+        from protocol.report.page import rendered as page_from
 
         groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
-        return rendered(
-            "leaderboard.html.j2",
-            board=self,
-            beside=beside,
-            datasets=[*dict.fromkeys(row["dataset"] for row in self.rows)],
-            groups=list(zip(groups, self.places, strict=True)),
-            counted=counted,
-            metrics=METRICS,
-            times=TIMES,
-            absent=ABSENT,
-            confidence=f"{CONFIDENCE:.0%}",
-        )
+        datasets = [*dict.fromkeys(row["dataset"] for row in self.rows)]
+        values = {"board": self, "beside": beside, "datasets": datasets, "counted": counted, "absent": ABSENT}
+        values |= {"metrics": METRICS, "times": TIMES, "confidence": f"{CONFIDENCE:.0%}"}
+        return page_from("leaderboard.html.j2", groups=list(zip(groups, self.places, strict=True)), **values)
 
     def parts(self) -> list[str | Table]:
         """Return the sentences on the places, and what was left out."""
@@ -168,13 +160,11 @@ class Leaderboard(Shown):
         missing = [*self._not_tested(), *self._missing_lengths(), *dropped]
         if not n_places:
             return [_TEXTS["none"], *missing]
-        adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
-        held = counted(n_methods, "method"), between(n_places), "s" * (max(n_places) > 1)
-        number = _TEXTS["number"].format(*held, counted(adjacent, "pair"), RANKED, separable)
+        about = {"places": self.places, "n_methods": n_methods, "n_places": n_places, "ranked": RANKED}
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        return [number, rule, *self._first(), *self._few_runs(), *missing]
+        return [rendered(_TEXTS["number"], **about), rule, *self._first(), *self._few_runs(), *missing]
 
     def _first(self) -> list[str]:
         """Return a sentence on the methods that share place 1 of several with the longest codes, if there are any."""

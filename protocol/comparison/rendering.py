@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +15,9 @@ from numpy.typing import NDArray
 from protocol.checks import abridged, counted, listed, need
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, TEXTS, Score, Values
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, rendered, series_scales, spreads
+from protocol.scores import statistics
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
-from protocol.scores.statistics import (
-    CONFIDENCE,
-    CORRECTED,
-    FIXED_SPLIT,
-    ONE_DATASET,
-    TWO_RUNS,
-    family,
-    half_width,
-    shown_interval,
-    why_untested,
-)
 from protocol.scores.tables import Table
 from protocol.truth import DISTANCES
 
@@ -67,7 +58,7 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
         about = counted(len(further), "further table"), abridged(dict.fromkeys(further))
         sentences.append(TEXTS["further"].format(*about))
     named = {table.is_named for table in tables if table.comparisons}
-    return sentences + [family(*["all pairs with the reference"] * is_named) for is_named in named]
+    return sentences + [statistics.family(*["all pairs with the reference"] * is_named) for is_named in named]
 
 
 def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
@@ -97,10 +88,7 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
 
 def heading(fields: Mapping[str, str | None]) -> str:
     """Return the fields that all scores of a section share, in words."""
-    sizes = {name: str(fields[name]) for name in ("n_queries", "n_database")}
-    numbers = {name: f"{int(size):,}" if size.isdecimal() else size for name, size in sizes.items()}
-    without = "" if fields["excluded_queries"] == NONE_EXCLUDED else f", without {fields['excluded_queries']}"
-    return str(TEXTS["heading"].format_map({**fields, **numbers, "without": without}))
+    return rendered(TEXTS["heading"], none_excluded=NONE_EXCLUDED, **fields)
 
 
 def _verdicts(table: ComparedTable) -> list[str]:
@@ -182,53 +170,43 @@ def _means(table: ComparedTable, scores: Sequence[Score | None]) -> tuple[NDArra
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
     """Return what the values of a table are, and how undefined values and ties are treated."""
     undefined, ties = (str(table.scores[0].fields[name]) for name in ("undefined", "ties"))
+    about = {"metric": table.metric, "ties": ties, "is_of_runs": is_of_runs, "confidence": statistics.CONFIDENCE}
+    about |= {"undefined": TEXTS["undefined"].get(undefined, f"undefined values: {undefined}")}
     is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
-    value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
-    if len({score.method for score in table.scores}) == 1:
-        value += TEXTS["interval"].format(CONFIDENCE)
-    texts = [
-        ONE_VALUE if is_pooled else value,
-        TEXTS["undefined"].get(undefined, f"undefined values: {undefined}"),
-        f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}",
-    ]
-    return f"{table.metric}: {'; '.join(texts)}."
+    is_single = len({score.method for score in table.scores}) == 1
+    return rendered(TEXTS["statement"], pooled=ONE_VALUE * is_pooled, is_single=is_single, **about)
 
 
 def _differences_table(name: str, table: ComparedTable) -> Table:
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
-    metric, compared = table.metric, table.comparisons
-    caption = f"{metric}: differences from {table.reference}"
-    caption += ", the method with the best mean in this table" * (not table.is_named)
-    at = " at each code length" * (len(table.n_tests) > 1)
-    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at} by Holm's method"
-    vectors = {score.ranking in DISTANCES for score in table.scores}
-    caption += "; the tests against the vectors themselves are apart" * (len(vectors) > 1 and not table.is_named)
-    of_runs = [one.of for one in compared if one.pairs.unit == RUN]
-    first, tested = table.scores[0], f"Over runs: {CORRECTED}. {_runs_share(table.scores)}"
-    sentences = dict.fromkeys(why_untested(first.shared) if math.isnan(one.p) else tested for one in of_runs)
+    is_apart = len({score.ranking in DISTANCES for score in table.scores}) > 1 and not table.is_named
+    caption = rendered(TEXTS["differences"], table=table, is_apart=is_apart)
+    of_runs = [one.of for one in table.comparisons if one.pairs.unit == RUN]
+    first, tested = table.scores[0], f"Over runs: {statistics.CORRECTED}. {_runs_share(table.scores)}"
+    sentences = dict.fromkeys(statistics.why_untested(first.shared) if math.isnan(one.p) else tested for one in of_runs)
     rows = []
-    for one in compared:
-        low, high = _limits(metric, one)
+    for one in table.comparisons:
+        low, high = _limits(table.metric, one)
         interval = ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"
         if math.isnan(low) and math.isfinite(one.of.low):
-            sentences[TWO_RUNS] = None
+            sentences[statistics.TWO_RUNS] = None
         p = ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}"
         rows.append([one.method, str(one.n_bits), f"{one.of.mean:+.4f}", interval, p, _pairs(one)])
-    return Table(name, " ".join([f"{caption}.", *sentences]), header, rows, n_labels=1)
+    return Table(name, " ".join([caption, *sentences]), header, rows, n_labels=1)
 
 
 def _runs_share(scores: Sequence[Score]) -> str:
     """Return a sentence on what the runs of a table have in common."""
     items = [one.values.items.tolist() for one in scores if isinstance(one.values, Values) and one.values.unit == RUN]
     is_fixed = len({item.split()[-1] for of_score in items for item in of_score}) == 1 < max(map(len, items), default=0)
-    return FIXED_SPLIT.format(scores[0].fields["split"]) if is_fixed else ONE_DATASET
+    return statistics.FIXED_SPLIT.format(scores[0].fields["split"]) if is_fixed else statistics.ONE_DATASET
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:
     """Return the limits of the interval of a difference; NaN if there is none, or it is not shown."""
     n_runs = one.pairs.one.size if one.pairs.unit == RUN else 0
-    low, high = shown_interval(one.of.low, one.of.high, n_runs, metric, difference=True)
+    low, high = statistics.shown_interval(one.of.low, one.of.high, n_runs, metric, difference=True)
     return float(low), float(high)
 
 
@@ -242,11 +220,11 @@ def interval_of(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
-        half = float(half_width(score.std, score.n_runs, shared=score.shared))
+        half = float(statistics.half_width(score.std, score.n_runs, shared=score.shared))
     elif isinstance(score.values, Values):
         defined = score.values.numbers[~np.isnan(score.values.numbers)]
-        half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
-    low, high = shown_interval(score.mean - half, score.mean + half, score.n_runs or 0, score.metric)
+        half = float(statistics.half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
+    low, high = statistics.shown_interval(score.mean - half, score.mean + half, score.n_runs or 0, score.metric)
     return float(low), float(high)
 
 
@@ -263,12 +241,7 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
     labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
     scales = series_scales({method: method.partition(", ")[0] for method in methods})  # as in a report
     step = 8 + 12 * max(map(len, labels.values()))
-    return PAGE.figure(
-        f"figure-{name}",
-        rows,
-        {"metric": metric, "n_bits": n_bits},
-        of="scores-by-method",
-        chart=scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step},
-        units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
-        confidence=f"{CONFIDENCE:.0%}",
-    )
+    chart = scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step}
+    units = ["runs"] * bool(of_runs.any()) + ["queries"] * (not of_runs.all())
+    values: dict[str, Any] = {"of": "scores-by-method", "units": units, "confidence": f"{statistics.CONFIDENCE:.0%}"}
+    return PAGE.figure(f"figure-{name}", rows, {"metric": metric, "n_bits": n_bits}, chart=chart, **values)

@@ -23,7 +23,7 @@ from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import UNHASHED, supervision_of
-from protocol.splits import VALIDATION, Items, list_paths, read_lists
+from protocol.splits import VALIDATION, Items, read_lists
 
 
 def check(experiment: Experiment) -> None:
@@ -274,7 +274,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     for split in feature.splits:
         protocol, options = registry.get("split", split), config["split_options"][split]
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
-            list_paths(protocol, options)
+            protocol.list_paths(options)
             protocol.with_options(options).check(config["split_sizes"], **known)
 
 

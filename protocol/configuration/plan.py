@@ -19,7 +19,7 @@ from protocol.configuration.experiment import FIELDS, Experiment, FeaturePlan, V
 from protocol.inputs.arrays import path_of
 from protocol.provenance import derive
 from protocol.scores.metadata import UNHASHED, options_text
-from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, sampling_split
+from protocol.splits import SplitProtocol, declaration, sample_of, sampling_split
 
 Wildcards = Mapping[str, str]
 """The wildcards of a job, by name."""
@@ -210,7 +210,7 @@ class Plan:
     def split_lists(self, wildcards: Wildcards) -> list[str]:
         """Return the user's files that list the items of a split; none for a sampled split that protocols share."""
         protocol = registry.get("split", self.split(wildcards))
-        return [str(path) for path in list_paths(protocol, self.split_options(wildcards)).values()]
+        return [str(path) for path in protocol.list_paths(self.split_options(wildcards)).values()]
 
     def sample_sizes(self, wildcards: Wildcards) -> dict[str, int]:
         """Return the sizes that the config file gives; a protocol declares all others in its code."""

@@ -162,11 +162,10 @@ class Preprocessing:
             If vectors are not finite; the message gives the number of such rows and the first of them.
         """
         preprocessing = cls(feature, steps, feature.fit(raw_train, seed))
-        centring = _centring(steps)
-        if centring is not None:
-            before = cls(feature, steps[: list(steps).index(centring)], preprocessing.model)
-            mean = before.transform(raw_train).mean(axis=0, dtype=np.float64)
-            preprocessing.mean = mean if centring == "centre" else np.full_like(mean, mean.mean())
+        for at, centring in enumerate(steps):
+            if centring in CENTRING:
+                mean = cls(feature, steps[:at], preprocessing.model).transform(raw_train).mean(axis=0, dtype=np.float64)
+                preprocessing.mean = mean if centring == "centre" else np.full_like(mean, mean.mean())
         return preprocessing
 
     def transform(self, raw: Sliceable) -> NDArray[np.float32]:
@@ -208,14 +207,9 @@ class Preprocessing:
     @classmethod
     def from_arrays(cls, feature: Feature, steps: Sequence[str], arrays: Mapping[str, NDArray]) -> Self:
         """Restore the preprocessing from the result of `to_arrays`, for the same feature and steps."""
-        mean = None if _centring(steps) is None else arrays["mean"]
+        mean = arrays["mean"] if {*CENTRING} & {*steps} else None
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
-
-
-def _centring(steps: Sequence[str]) -> str | None:
-    """Return the step that subtracts a mean, if there is one."""
-    return next((step for step in steps if step in CENTRING), None)
 
 
 class Modality(NamedTuple):

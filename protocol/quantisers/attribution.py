@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer
 from protocol.codes import unpack
-from protocol.counting import (
-    HammingCounts,
-    LabelRelevance,
-    NeighbourRelevance,
-    Relevance,
-    count_by_distance,
-    count_in_shards,
-)
+from protocol.counting import HammingCounts, count_by_distance, count_in_shards
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
@@ -32,6 +25,7 @@ from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.rescoring import hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import Distance, check_rows, nearest, pair_distances
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
 
 _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""

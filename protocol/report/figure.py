@@ -54,11 +54,12 @@ _FIELD = re.compile("([a-z_A-Z]+):([QON])")
 
 def style(medium: str) -> dict[str, Any]:
     """Return the configuration of Vega for a medium, ``page`` or ``print``."""
-    return dict(_read("charts.yaml")[medium])
+    return dict(data_of("charts.yaml")[medium])
 
 
 @functools.cache
-def _read(name: str) -> dict[str, Any]:
+def data_of(name: str) -> dict[str, Any]:
+    """Return the content of a YAML file of this package."""
     return dict(need("yaml", "report").safe_load(Path(__file__).with_name(name).read_bytes()))
 
 
@@ -283,7 +284,7 @@ class Description:
 
     def text(self, name: str, **values: Any) -> str:
         """Return a text."""
-        return rendered(_read("page.yaml")["texts"][name], **values)
+        return rendered(data_of("page.yaml")["texts"][name], **values)
 
     def table(
         self, name: str, rows: Iterable[Any], header: Sequence[str] = (), strong: Any = frozenset(), **values: Any
@@ -298,7 +299,7 @@ class Description:
         header, strong
             As for `protocol.scores.tables.Table`; the header of a table with ``columns`` are their names.
         """
-        described = _read("page.yaml")["tables"][name]
+        described = data_of("page.yaml")["tables"][name]
         columns, folded = described.get("columns", {}), described.get("folded", "")
         cells = [_cells(columns, row) if isinstance(row, Mapping) else list(row) for row in rows]
         header, n_labels = list(header or columns), described.get("n_labels", 1)
@@ -318,20 +319,20 @@ class Description:
         chart : mapping, optional
             The values of ``$name`` in the chart.
         """
-        described = _read("page.yaml")["figures"][of or name]
+        described = data_of("page.yaml")["figures"][of or name]
         title, shows = (rendered(described[key], **values) for key in ("title", "shows"))
         spec, folded = self.chart(of or name, **chart or {}), described.get("folded", False)
         return Figure(name, title, shows, spec, data, choices or {}, folded)
 
     def chart(self, name: str, **values: Any) -> dict[str, Any]:
         """Return the chart of a figure as a Vega-Lite specification without data, given the values of ``$name``."""
-        return vega(_read("page.yaml")["figures"][name]["chart"], values)
+        return vega(data_of("page.yaml")["figures"][name]["chart"], values)
 
     def section(
         self, name: str, text: Any = (), figures: Any = (), tables: Any = (), context: Any = None, **values: Any
     ) -> Section:
         """Return a section; `values` are the variables of its title."""
-        described = _read("page.yaml")["sections"][name]
+        described = data_of("page.yaml")["sections"][name]
         title, template = rendered(described["title"], **values), described.get("template")
         return Section(name, title, text, figures, tables, template, context or {}, described.get("folded", False))
 
@@ -418,7 +419,7 @@ def _series_lines(x: Any, y: Any, order: str = "", **values: Any) -> list[dict[s
         "up": f"scale('y', datum.{up})",
         "defined": f"isValid(datum.{up})",
     }
-    layers = _read("charts.yaml")["lines"]
+    layers = data_of("charts.yaml")["lines"]
     return list(replaced(layers, lambda text: values.get(text[1:], text) if text[:1] == "$" else text))
 
 

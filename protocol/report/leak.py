@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.report.drawing import pictures
-from protocol.report.figure import DataFrame, rendered, vega
+from protocol.report.figure import DataFrame, data_of, rendered, vega
 from protocol.scores.statistics import LEVEL, POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.summary import at
 from protocol.scores.tables import read_table
@@ -141,13 +141,11 @@ def leak_figure(summary: DataFrame) -> str:
 
     The panels of a row have one scale, so that training sets can be compared.
     """
-    import yaml
-
     hashers = summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)")
     scaled = {name: _MILLI * summary[name] for name in ("leak", "low", "high")}
     table = summary.assign(hasher=hashers, training_set=summary["train_per_class"].map(_label), **scaled)
     shared = {"hashers": [*table["hasher"].unique()], "sizes": [*table["training_set"].unique()]}
-    chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
+    chart = data_of("leak.yaml")
     panels = []
     for (feature, truth), rows in table.groupby(_SETTING):
         drawn = rows[["hasher", "training_set", "n_bits", "leak", "low", "high", "n_runs"]]

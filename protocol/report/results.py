@@ -15,7 +15,7 @@ from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
-from protocol.report.figure import DataFrame, in_words
+from protocol.report.figure import DataFrame, data_of, in_words
 from protocol.scores.metadata import UNHASHED, UNSUPERVISED, supervision_of
 from protocol.scores.statistics import FIXED_SPLIT, ONE_DATASET
 from protocol.scores.summary import SETTING, at, shared_of
@@ -23,10 +23,6 @@ from protocol.scores.tables import read_table
 
 N_FIRST = 8
 """The number of metrics that the reader can choose from at once; the others follow under "more"."""
-_FIRST = (
-    *("mAP", "mAP@100[all]", "mAP@100[retrieved]", "nDCG", "AUPRC[area]"),
-    *("precision@r2", "recall@r2", "RAMAP@r2", "AUPRC[trapezoid]", "mLGAP@r2"),
-)
 _KINDS = (*SETTING, "hasher")
 """The columns whose values have display names and an order in the configuration."""
 
@@ -106,8 +102,8 @@ class Scores:
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics in the order in which they are offered: the main one, the most common ones, and the others."""
-        metrics = self.config["metrics"]
-        return list(dict.fromkeys([self.metric, *(name for name in _FIRST if name in metrics), *metrics]))
+        metrics, first = self.config["metrics"], data_of("page.yaml")["first_metrics"]
+        return list(dict.fromkeys([self.metric, *(name for name in first if name in metrics), *metrics]))
 
     @cached_property
     def shared(self) -> dict[str, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers, npz_keys, read_array, user_path
+from protocol.inputs.arrays import as_integers, npz_keys, read_array
 from protocol.inputs.fields import read_table
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, read_listings
@@ -23,35 +23,10 @@ from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import n_classes as n_distinct
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
-from protocol.splits._protocol import PARTITIONS, SplitProtocol
+from protocol.splits._protocol import PARTITIONS
 
 Rows = NDArray[np.int64]
 _AS_LISTS = "Pass the list of a partition by its name, such as query=F and database=F."
-
-
-def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
-    """Return the paths of the lists of a split, by partition.
-
-    Parameters
-    ----------
-    protocol : SplitProtocol
-    files : mapping of str to str or None
-        A file for each partition that the protocol has `listed`; None if there is no such partition.
-
-    Raises
-    ------
-    ProtocolError
-        If a required list is not named, or does not exist.
-    """
-    paths = {}
-    for name, part in protocol.listed.items():
-        file = files.get(name)
-        if file is None and part.required:
-            add = f"Add it as {{from_lists: {{{name}: FILE}}}}."
-            raise ProtocolError(f"split_options: the list for {name} is missing. {add}")
-        if file is not None:
-            paths[name] = user_path(file, "file", f"split_options: from_lists: {name}")
-    return paths
 
 
 def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, number
+from protocol.inputs.arrays import user_path
 from protocol.inputs.validation import class_labels, n_classes
 from protocol.provenance import derive, storage
 
@@ -219,6 +221,29 @@ class SplitProtocol:
     def files(self, options: Mapping[str, Any]) -> dict[str, str]:
         """Return the files of the `listed` partitions that the options of a configuration name."""
         return {name: options[name] for name in self.listed if options[name] is not None}
+
+    def list_paths(self, files: Mapping[str, str | None]) -> dict[str, Path]:
+        """Return the paths of the lists of a split, by partition.
+
+        Parameters
+        ----------
+        files : mapping of str to str or None
+            A file for each partition that the protocol has `listed`; None if there is no such partition.
+
+        Raises
+        ------
+        ProtocolError
+            If a required list is not named, or does not exist.
+        """
+        paths = {}
+        for name, part in self.listed.items():
+            file = files.get(name)
+            if file is None and part.required:
+                add = f"Add it as {{from_lists: {{{name}: FILE}}}}."
+                raise ProtocolError(f"split_options: the list for {name} is missing. {add}")
+            if file is not None:
+                paths[name] = user_path(file, "file", f"split_options: from_lists: {name}")
+        return paths
 
     @property
     def database_without(self) -> tuple[str, ...]:

@@ -268,7 +268,7 @@ def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_c
     texts = {"unhashed (cosine)": "0.80 ± 0.10", "itq": cells[1], "lsh": cells[0]}
     assert table.rows == [[name, text, text] for name, text in texts.items()]
     assert (table.header, table.strong) == (["hasher", "4 bits", "8 bits"], frozenset())
-    assert table.caption.startswith("mAP: the vectors themselves (unhashed)")
+    assert table.caption.startswith("mAP: the vectors that hashers receive (unhashed, after centre)")
     assert of(made, "answer").figures[0].data["unhashed"].dropna().unique() == pytest.approx([0.8])
 
 

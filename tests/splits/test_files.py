@@ -14,7 +14,7 @@ from protocol import registry, splits
 from protocol.auditing.items import lists_from
 from protocol.inputs.lists import ids_from
 from protocol.provenance import storage
-from protocol.splits import list_paths, load_split, places_of, read_lists, read_parts
+from protocol.splits import load_split, places_of, read_lists, read_parts
 from protocol.splits._files import rows_of
 
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
@@ -136,12 +136,12 @@ def test_the_lists_of_a_split_are_found_or_reported_as_missing(here):
     for file in ("q.txt", "t.npz"):
         Path(file).write_text("x")
     files = {"query": "q.txt", "train": "t.npz:rows", "database": "q.txt", "validation_query": None}
-    assert list_paths(protocol, files) == {"query": Path("q.txt"), "train": Path("t.npz"), "database": Path("q.txt")}
+    assert protocol.list_paths(files) == {"query": Path("q.txt"), "train": Path("t.npz"), "database": Path("q.txt")}
     with refused(r"split_options: the list for train is missing\. Add it as \{from_lists: \{train: FILE\}\}\."):
-        list_paths(protocol, {"query": "q.txt"})
+        protocol.list_paths({"query": "q.txt"})
     with refused(r"^split_options: from_lists: database: d\.txt: no such file \(looked in "):
-        list_paths(protocol, files | {"database": "d.txt"})
-    assert list_paths(registry.get("split", "standard"), {}) == {}
+        protocol.list_paths(files | {"database": "d.txt"})
+    assert registry.get("split", "standard").list_paths({}) == {}
 
 
 def test_the_published_lists_of_nuswide_are_read():

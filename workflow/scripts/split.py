@@ -3,7 +3,7 @@
 from protocol import registry
 from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
-from protocol.splits import Items, list_paths, official_parts, read_lists
+from protocol.splits import Items, official_parts, read_lists
 
 
 def main(job):
@@ -17,7 +17,7 @@ def main(job):
         lists = read_lists(files, items["ids"], n_classes(labels))
         known = Items(len(items["ids"]), labels, official_parts(items), lists)
     parts = protocol.completed(parts, known, seed=drawn["seed"])
-    digests = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
+    digests = {name: storage.file_sha256(path) for name, path in protocol.list_paths(files).items()}
     provenance = storage.provenance(
         f"split {job.wildcards.split}",
         parameters=drawn["parameters"] | {"lists": digests},

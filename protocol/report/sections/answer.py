@@ -12,19 +12,8 @@ import numpy as np
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
+from protocol.scores import statistics
 from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, is_bound
-from protocol.scores.statistics import (
-    PairedDifference,
-    Test,
-    corrected,
-    difference_of,
-    finite_range,
-    in_common,
-    lead,
-    paired_differences,
-    shown_interval,
-    why_not_shown,
-)
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
@@ -48,7 +37,7 @@ def _by_length(results: Results) -> Figure:
     """Return the figure of every score of plain codes, by metric."""
     scores = results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
     scores = results.with_unhashed(scores)
-    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
+    ranges = f"{json.dumps({metric: statistics.finite_range(metric) for metric in results.metrics})}[datum.metric]"
     spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
     of = UNHASHED if UNHASHED in scores else ""
@@ -74,8 +63,9 @@ def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
     shared, metric = results.shared[selection.setting["split"]], results.metric
     scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
-    of_lengths = {int(n): _by_run(rows) for n, rows in scores.groupby("n_bits")}
-    leads = {n: one for n, rows in of_lengths.items() if (one := lead(rows, shared=shared, metric=metric)) is not None}
+    by_length = scores.groupby("n_bits")
+    found = {int(n): statistics.lead(_by_run(rows), shared=shared, metric=metric) for n, rows in by_length}
+    leads = {n: one for n, one in found.items() if one is not None}
     if not leads:
         return PAGE.text("undefined", results=results, selection=selection)
     n_bits = selection.n_bits if selection.n_bits in leads else min(leads)
@@ -86,12 +76,12 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
+    interval = brackets(*statistics.shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
     values = {"results": results, "selection": selection, "lead": first, "n_bits": n_bits, "lengths": lengths}
     values["leads"] = leads
     values["is_same"] = not math.isfinite(first.of.low) and math.isfinite(shared)  # the difference of all runs
     values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
-    return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
+    return PAGE.text("best", why="" if interval else statistics.why_not_shown([first.n_runs], shared), **values)
 
 
 class _Cells(NamedTuple):
@@ -156,7 +146,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     shared, pairs = results.shared[selection.split], {}
     scores = at(results.run_scores, **selection.combination)
     for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
-        cells = _of_metric(str(metric), in_common(_by_run(own)), shared)
+        cells = _of_metric(str(metric), statistics.in_common(_by_run(own)), shared)
         if metric == results.metric or (cells.rows and not is_bound(str(metric))):
             pairs[str(metric)] = cells
     return pairs
@@ -165,7 +155,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
 def _of_metric(metric: str, scores: DataFrame, shared: float) -> _Cells:
     """Return the paired differences of the hashers under one metric, and their intervals."""
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
-    names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
+    names, pairs = [*map(str, scores)], statistics.paired_differences(scores, shared=shared)
     texts = _of_pairs(pairs, len(scores), metric)
     above = [(below, names[:n]) for n, below in enumerate(names)][1:]
     rows = [[below, *(texts[one, below] for one in others)] for below, others in above]
@@ -173,10 +163,10 @@ def _of_metric(metric: str, scores: DataFrame, shared: float) -> _Cells:
     return _Cells(["hasher", *names[:-1]], rows, strong)
 
 
-def _of_pairs(pairs: Mapping[Test, PairedDifference], n_runs: int, metric: str) -> dict[Test, str]:
+def _of_pairs(pairs: Mapping[Any, statistics.PairedDifference], n_runs: int, metric: str) -> dict[Any, str]:
     """Return the text of each difference: its mean, and below it the interval, if one is shown."""
     ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
-    low, high = shown_interval(*ends, n_runs, metric, difference=True)
+    low, high = statistics.shown_interval(*ends, n_runs, metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     return {
         test: "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", brackets(least, most, digits)]))
@@ -189,10 +179,10 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
     pairs, shared = _pairs(results, selection), results.shared[selection.split]
-    scores = in_common(_by_run(at(results.run_scores, metric=results.metric, **selection.combination)))
+    scores = statistics.in_common(_by_run(at(results.run_scores, metric=results.metric, **selection.combination)))
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
-    values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
+    values |= {"why": statistics.why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
     return [_following("differences", pairs, results=results, **values)]
 
 
@@ -204,7 +194,7 @@ def _losses(results: Results, selection: Selection) -> list[Table]:
     shared = results.shared[selection.split]
     (feature,) = (name for name, shown in results.names("feature").items() if shown == selection.feature)
     about: dict[str, Any] = {"steps": results.config["features"][feature]["preprocessing"]}
-    about |= {"why": why_not_shown([selection.n_runs], shared)}
+    about |= {"why": statistics.why_not_shown([selection.n_runs], shared)}
     about |= {"is_tested": math.isfinite(shared) and selection.n_runs > 1}
     return [_following("unhashed", by_metric, results=results, selection=selection, **about)]
 
@@ -220,15 +210,10 @@ def _losses_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
         where, own = dict(zip(SETTING, setting, strict=True)), of_vectors.set_index("run")["value"]
         columns = dict[str, tuple[dict[str, str], list[str]]]()
         for n_bits, of_length in at(results.run_scores, metric=metric, **where).groupby("n_bits"):
-            runs = in_common(_by_run(of_length).assign(**{UNHASHED: own}))
-            pairs = corrected(
-                {
-                    name: difference_of(
-                        runs[name].to_numpy(), runs[UNHASHED].to_numpy(), shared=results.shared[setting[-1]]
-                    )
-                    for name in runs.columns[:-1]
-                }
-            )
+            runs = statistics.in_common(_by_run(of_length).assign(**{UNHASHED: own}))
+            shared = results.shared[setting[-1]]
+            means = {name: statistics.difference_of(runs[name], runs[UNHASHED], shared=shared) for name in [*runs][:-1]}
+            pairs = statistics.corrected(means)
             significant = [name for name, pair in pairs.items() if pair.is_significant]
             columns[f"{n_bits} bits"] = _of_pairs(pairs, len(runs), metric), significant
         names = [name for name, *_ in _scores_by_metric(results)[tuple(setting)][metric].rows]
