@@ -57,6 +57,9 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
     if further:
         about = counted(len(further), "further table"), abridged(dict.fromkeys(further))
         sentences.append(TEXTS["further"].format(*about))
+    unnamed = ((table.reference, score) for table in tables if not table.is_named for score in table.scores)
+    vectors = dict.fromkeys(one.method for best, one in unnamed if one.ranking in DISTANCES and one.method != best)
+    sentences += (TEXTS["against"].format(method) for method in vectors)
     named = {table.is_named for table in tables if table.comparisons}
     return sentences + [statistics.family(*["all pairs with the reference"] * is_named) for is_named in named]
 
