@@ -64,8 +64,7 @@ def load(
         if from_file and not files:
             raise
         path = error.path if isinstance(error, KeyedError) else ()
-        text = re.sub("^Unknown", "unknown", str(error))
-        raise ProtocolError(f"{location(config, files, path)}: {text}") from error
+        raise ProtocolError(f"{location(config, files, path)}: {re.sub('^Unknown', 'unknown', str(error))}") from error
 
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
