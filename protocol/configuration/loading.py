@@ -64,7 +64,8 @@ def load(
         if from_file and not files:
             raise
         path = error.path if isinstance(error, KeyedError) else ()
-        raise ProtocolError(f"{location(config, files, path)}: {re.sub('^Unknown', 'unknown', str(error))}") from error
+        text = re.sub("^Unknown", "unknown", str(error))
+        raise ProtocolError(f"{location(config, files, path)}: {text}") from error
 
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:

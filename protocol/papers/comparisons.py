@@ -278,9 +278,7 @@ class Difference:
 
     def exceeds(self, bound: float) -> bool | None:
         """Return whether the difference is above a bound; None if its interval contains the bound."""
-        if 0 < abs(self.mean - bound) <= self.half_width:
-            return None
-        return self.mean > bound
+        return None if 0 < abs(self.mean - bound) <= self.half_width else self.mean > bound
 
     def __str__(self) -> str:
         if not self.half_width:

@@ -153,7 +153,8 @@ class Keys:
         self._database, self._distance, d = database, distance, database.shape[1]
         self._euclidean, self._unit = distance == "euclidean", distance == "cosine"
         self._error, self._underflow = (5 * d + 40) * 2.0**-53, d * 2.0**-1070
-        sample = database[:: len(database) // max(1, min(1024, _NUMBERS // d)) + 1].astype(np.float64)
+        n_rows = max(1, min(1024, _NUMBERS // d))
+        sample = database[:: len(database) // n_rows + 1].astype(np.float64)
         sample = sample[np.abs(sample).max(axis=1) <= _LARGEST_NUMBER]
         self._centre = sample.mean(axis=0) if self._euclidean and len(sample) else np.zeros(d)
 
