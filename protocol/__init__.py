@@ -51,9 +51,8 @@ from protocol import provenance
 __version__ = provenance.VERSION
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_MODULES = {
-    name.name: str(node.module) for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names
-}
+_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
+_MODULES = {name.name: str(node.module) for node in _IMPORTS for name in node.names}
 """The module of each public name, which the stub lists once for type checkers too (SPEC 1 of Scientific Python)."""
 _OF_COMMANDS = {"recall": "quantisation, or attribute for the results of a search engine", "list": "names and get"}
 """The functions of commands that have another name."""

@@ -27,10 +27,9 @@ def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
         try:
             return njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # numba has no class of its own for "no locator available"
-            warn_once(
-                "numba can store compiled code in no folder, so every process compiles it again, which takes seconds. "
-                "Set NUMBA_CACHE_DIR to a folder that you can write to."
-            )
+            hint = "Set NUMBA_CACHE_DIR to a folder that you can write to."
+            slow = "so every process compiles it again, which takes seconds"
+            warn_once(f"numba can store compiled code in no folder, {slow}. {hint}")
             return njit(nogil=True, **options)(function)
 
     return decorate

@@ -133,9 +133,8 @@ def _check_unhashed(experiment: Experiment) -> None:
     if not any(is_defined(metric, distance) for metric in metrics):
         raise ProtocolError(f"unhashed: {listed(metrics)} can only be computed for codes. Add mAP to metrics.")
     if UNHASHED in [*experiment.hashers, *experiment.codes]:
-        raise ProtocolError(
-            f"unhashed: the vectors themselves are called {UNHASHED!r}. Rename the method of this name."
-        )
+        taken = f"the vectors themselves are called {UNHASHED!r}"
+        raise ProtocolError(f"unhashed: {taken}. Rename the method of this name.")
     for feature in experiment.features.values():
         if len(feature.modalities) > 1:
             raise ProtocolError(f"unhashed: the two modalities of feature {feature.name!r} have no common distance.")

@@ -229,10 +229,8 @@ class Experiment:
 
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
-        protocol: SplitProtocol = registry.get("split", split)
-        protocol = protocol.with_options(self.config["split_options"].get(split, {}))
-        known: dict[str, Any] = {"n_items": self.n_items, "n_classes": self.facts.get("classes")}
-        return protocol.sizes(self.config["split_sizes"], **known)
+        protocol: SplitProtocol = registry.get("split", split).with_options(self.config["split_options"].get(split, {}))
+        return protocol.sizes(self.config["split_sizes"], n_items=self.n_items, n_classes=self.facts.get("classes"))
 
     def array_of(self, modality: Any) -> str | None:
         """Return the array of the dataset that a modality reads, or None if it is unknown or ambiguous."""

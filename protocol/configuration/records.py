@@ -35,10 +35,8 @@ def refusal(workflow: Any, experiment: str) -> list[str]:
         one that was accepted with ``--touch``. Only the first files are listed. The last line is advice.
     """
     problems = dict.fromkeys(_unrecorded(workflow, experiment), "Snakemake has no record of how it was made")
-    advice = (
-        "Copy the folder .snakemake of the run that made these results, or make everything again: --forceall. "
-        "To accept files as they are: snakemake --touch --force FILE ..., or --touch --forceall for all."
-    )
+    advice = "Copy the folder .snakemake of the run that made these results, or make everything again: --forceall. "
+    advice += "To accept files as they are: snakemake --touch --force FILE ..., or --touch --forceall for all."
     if not problems:
         problems = _differing(workflow, experiment)
         advice = "Make everything again, --forceall, or use the config file and the code that made these results."

@@ -30,7 +30,6 @@ WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
 """Words that may be a header."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADER = ("id", "partition")  # those that this package writes
-_NESTED = frozenset([list, tuple, set, frozenset])
 Fields = list[list[str]]
 """The fields of each row."""
 
@@ -136,7 +135,7 @@ def read_source(values: Any, name: str, *, form: str = "", n_items: int | None =
 
 def _nested_rows(values: Any) -> Fields | None:
     """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
-    if not isinstance(values, (list, tuple)) or not values or not set(map(type, values)) <= _NESTED:
+    if not isinstance(values, (list, tuple)) or not values or not {*map(type, values)} <= {list, tuple, set, frozenset}:
         return None
     rows = list(map(list, values))
     kinds = set(map(type, chain.from_iterable(rows)))

@@ -264,12 +264,10 @@ def _divided(path: Path, names: list[str], columns: list[int], rows: list[list[s
     are_unique = len({row[named[0]] for row in rows}) == len(rows)
     options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
     shown = ", ".join(names[n] or f"column {n + 1}" for n in named)
-    return (
-        f"{path}: ids or labels ({shown}) are next to numbers. Divide it: python -c "
-        f"\"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
-        f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})\", and name {vectors} instead; for init, "
-        f"--features {vectors} {' '.join(options)}."
-    )
+    code = f"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
+    code += f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})"
+    then = f"name {vectors} instead; for init, --features {vectors} {' '.join(options)}"
+    return f'{path}: ids or labels ({shown}) are next to numbers. Divide it: python -c "{code}", and {then}.'
 
 
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:

@@ -54,8 +54,7 @@ def alike(first: Sequence[Form], second: Sequence[Form]) -> dict[int, int]:
 
     Two ids are alike if they are equal, or one of them only lacks leading folders of the other.
     """
-    whole: dict[Form, int] = {}
-    endings: dict[Form, int] = {}
+    whole, endings = dict[Form, int](), dict[Form, int]()
     for position, form in reversed(list(enumerate(second))):  # so that the first of several partners stays
         whole[form] = position
         endings |= {form[n:]: position for n in range(len(form))}

@@ -139,10 +139,9 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
     lines = text.lines(path, f"{role} in a format of TREC")
     first = int(number is _level and list(map(str.split, lines[:1])) == [_BEIR_HEADER])
     form = "query item level" if first else form
-    names = form.split()
     for at, line in enumerate(lines[first:], start=first + 1):
         try:
-            fields = dict(zip(names, line.split(), strict=True))
+            fields = dict(zip(form.split(), line.split(), strict=True))
             rank, value = float(fields.get("rank", 0)), number(fields.get("score", fields.get("level")))
         except ValueError:
             raise ProtocolError(f"{path}, line {at}: {line.strip()[:60]!r} is not `{form}`.") from None
@@ -151,8 +150,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
             raise ProtocolError(f"{path}, line {at}: item {item!r} occurs twice for query {query!r}.")
         numbers[query][item] = value
         before, of_before = last.get(query, (rank, value))
-        if rank > before:
-            steps.add((value > of_before) - (value < of_before))
+        steps.add((rank > before) * ((value > of_before) - (value < of_before)))
         last[query] = rank, value
     if 1 in steps and -1 not in steps:
         hint = "If they are distances, write minus these, because the largest score is that of the first item"

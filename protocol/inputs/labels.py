@@ -196,7 +196,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     ProtocolError
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
-    sizes = {} if n_items is None else {role: n_items}
+    sizes = {role: n_items}
     listing = values if isinstance(values, Listing) else read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids, "the items, by id")
@@ -273,8 +273,7 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
         array = class_labels(array, n_items, name, noun)
         if array.min(initial=0) < 0:
             INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, array.min())
-        return array
-    if array.shape != (n_items,):
+    elif array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
     return array
 

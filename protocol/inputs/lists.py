@@ -84,8 +84,7 @@ class Listing:
         array = self.labels if self.ids is None else self.ids
         if array is None:
             return 0
-        is_row = array.ndim == 0 or (len(array) == 1 and array.dtype != bool)
-        return array.size if is_row else len(array)
+        return array.size if array.ndim == 0 or (len(array) == 1 and array.dtype != bool) else len(array)
 
     @property
     def items(self) -> NDArray:
@@ -99,7 +98,7 @@ class Listing:
 
 
 def read_listings(
-    sources: Mapping[str, Any], *, has_ids: bool, form: str = "", sizes: Mapping[str, int] | None = None
+    sources: Mapping[str, Any], *, has_ids: bool, form: str = "", sizes: Mapping[str, int | None] | None = None
 ) -> dict[str, Listing]:
     """Read lists that belong together, such as those of the queries and of the database.
 
@@ -117,7 +116,7 @@ def read_listings(
     form : str, optional
         One of `FORMS`, for files that can be read in two ways and don't name a form themselves.
     sizes : mapping of str to int, optional
-        The known numbers of items.
+        The numbers of items; None for those that are not known.
 
     Returns
     -------
@@ -171,8 +170,7 @@ def ids_from(
     ProtocolError
         If the ids can't be read, one is empty or occurs twice, or there are more or fewer ids than items.
     """
-    sizes = {} if n_items is None else {role: n_items}
-    listing = read_listings({role: values}, has_ids=True, form=form, sizes=sizes)[role]
+    listing = read_listings({role: values}, has_ids=True, form=form, sizes={role: n_items})[role]
     ids = listing.items
     if n_items not in (None, len(ids)):
         raise ProtocolError(f"{listing.name}: {counted(len(ids), 'id')} for {counted(n_items or 0, noun)}{of}.")
@@ -197,7 +195,7 @@ def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     return Listing(name, items_from(items, name), None, "row numbers")
 
 
-def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str, int]) -> dict[str, Listing]:
+def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str, int | None]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))

@@ -165,8 +165,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels", noun: str = "
         got = f"shape {array.shape} of {array.dtype}"
         raise ProtocolError(f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got {got}.")
     if len(array) != n_items:
-        fits = array.shape[1:] == (n_items,)
-        hint = f' Its columns fit: transpose it, or write "{name}\'" for a file.' * fits
+        hint = f' Its columns fit: transpose it, or write "{name}\'" for a file.' * (array.shape[1:] == (n_items,))
         raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, noun)}.{hint}")
     return array if array.ndim == 1 else _memberships(array, name)
 

@@ -202,7 +202,7 @@ class Claim:
         if isinstance(computed, str):
             return None
         if isinstance(computed, Difference):
-            ends = [computed.low, computed.high]
+            ends = [*computed.ends]
             if self.relation == "=":  # nearest to the expected value and farthest from it
                 value = self.expected[name]
                 ends = [min(max(value, ends[0]), ends[1]), max(ends, key=lambda end: abs(end - value))]

@@ -92,8 +92,7 @@ class Comparison:
 
 def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[dict[str, dict[str, Any]], str]:
     """Return the values of comparisons by reading and name, and the substitutes for the paper's data."""
-    readings: dict[str, dict[str, Any]] = {}
-    substitutes: dict[str, None] = {}
+    readings, substitutes = dict[str, dict[str, Any]](), dict[str, None]()
     for table in (Comparison(**entry) for entry in entries):
         points, is_substitute = _points(table, results)
         groups = [group for _, group in points.groupby(table.each, sort=False)] if table.each else [points]
@@ -157,12 +156,9 @@ def _joined(rows: DataFrame, table: Comparison, by: Sequence[str]) -> DataFrame:
         fixed = [column for column, value in columns.items() if not isinstance(value, list)]
         side = side.drop(columns=[column for column in by if column in fixed or side[column].isna().all()])
         side[_columns(name)] = side[[*Mean._fields]]
-        if points is None:
-            points = side
-        else:
-            keys = [column for column in by if column in side]
-            on = [*points.columns.intersection(keys, sort=False)]
-            points = points.merge(side[[*keys, *_columns(name)]], on=on)
+        keys = [column for column in by if column in side]
+        right = side[[*keys, *_columns(name)]]
+        points = side if points is None else points.merge(right, on=[column for column in points if column in keys])
     return points
 
 
@@ -273,32 +269,25 @@ class Difference:
         from scipy.special import stdtrit
 
         squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, rows, strict=True)]
-        degrees_of_freedom = sum(variances) ** 2 / sum(squares)
-        return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * sum(variances) ** 0.5)
+        return cls(mean, float(stdtrit(sum(variances) ** 2 / sum(squares), 0.975)) * sum(variances) ** 0.5)
 
     @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.mean - self.half_width
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval."""
-        return self.mean + self.half_width
+    def ends(self) -> tuple[float, float]:
+        """The lower and the upper end of the interval."""
+        return self.mean - self.half_width, self.mean + self.half_width
 
     def exceeds(self, bound: float) -> bool | None:
         """Return whether the difference is above a bound; None if its interval contains the bound."""
-        if 0 < abs(self.mean - bound) <= self.half_width:
-            return None
-        return self.mean > bound
+        return None if 0 < abs(self.mean - bound) <= self.half_width else self.mean > bound
 
     def __str__(self) -> str:
         if not self.half_width:
             return f"{self.mean:.6g}"
         if math.isinf(self.half_width):
             return f"{self.mean:.4g}; not tested: n_queries is unknown, or not below n_database"
-        none = "; no difference shown" if self.low <= 0 <= self.high else ""
-        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]{none}"
+        low, high = self.ends
+        none = "; no difference shown" if low <= 0 <= high else ""
+        return f"{self.mean:.4g} [{low:.4g}, {high:.4g}]{none}"
 
 
 class Results:
@@ -352,8 +341,7 @@ class Results:
 
         # No claim is about unseen classes or a long tail.
         dividing = {name for name in registry.names("split") if registry.get("split", name).options}
-        rows: list[dict[str, Any]] = []
-        statistics: list[Any] = []
+        rows, statistics = list[dict[str, Any]](), list[Any]()
         for path in (path for path in self.paths if path.parts[-3:] != LEADERBOARD):
             table = read_text(path)
             columns = tuple(*table[:1])

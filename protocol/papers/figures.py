@@ -110,9 +110,8 @@ def data_in(folder: str | Path) -> Data:
         for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
                 tables.append((kind, _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)))
-    for file in sorted(Path(folder).glob("reference/*/*.csv")):
-        if file.stem in _STORED:
-            tables.append((file.stem, _table(file).assign(experiment=_experiment(file.parent))))
+    stored = (file for file in sorted(Path(folder).glob("reference/*/*.csv")) if file.stem in _STORED)
+    tables += [(file.stem, _table(file).assign(experiment=_experiment(file.parent))) for file in stored]
     return data_of(tables)
 
 
@@ -263,8 +262,7 @@ def _sentence(entry: _Entry, setting: Mapping[str, Any], rows: pd.DataFrame) -> 
     """Return what a figure shows, where, and what takes the place of the paper's data."""
     split = f"{setting['split']} split" if setting["split"] else ""
     where = (setting["dataset"], setting["feature"], setting["ground_truth"], split, setting["experiment"])
-    n_runs = counted(int(rows["n_runs"].max()), "run")
-    shows = f"{entry['shows']} {', '.join(filter(None, where))}; {n_runs}."
+    shows = f"{entry['shows']} {', '.join(filter(None, where))}; {counted(int(rows['n_runs'].max()), 'run')}."
     others = [f"{setting[key]} in place of {value}" for key, value in entry["paper"].items() if setting[key] != value]
     return f"{shows} A substitute: {listed(others)}." if others else shows
 
@@ -305,8 +303,7 @@ def _of_block(block: _Entry, entry: _Entry, data: Data) -> pd.DataFrame:
     plugins = {plugin: method for method, plugin in entry["methods"].items() if plugin}
     where = {"ground_truth": "class_label", **block["where"], "n_bits": block["n_bits"], "plugin": [*plugins]}
     rows = at(data["summary"].dropna(subset="mean"), **where)
-    there = [metric for metric in block["where"]["metric"] if metric in set(rows["metric"])]
-    rows = at(rows, metric=there[:1])
+    rows = at(rows, metric=[metric for metric in block["where"]["metric"] if metric in set(rows["metric"])][:1])
     variants = [row.hasher.removeprefix(row.plugin).strip("_") for row in rows.itertuples()]
     splits = "" if "split" in block["where"] else ", " + rows["split"]
     source = rows["experiment"] + ": " + rows["feature"] + splits + [f", {name}" if name else "" for name in variants]

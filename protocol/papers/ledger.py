@@ -84,14 +84,13 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
 
 def scores_of_methods() -> list[dict[str, str]]:
     """Return the mAP of methods on CIFAR-10 with GIST features: of our leaderboard, if it is stored, and published."""
-    stored = {source: PROJECT / file for source, file in read("tables")["scores"].items()}
     return [
         {name: row[name] for name in ("dataset", "feature", "split", "hasher", "metric")}
         | {"bits": f"{row['n_bits']} bits", "value": f"{float(row.get('mean') or row['value']):.4f}"}
         | {"source": source or row["source"]}
-        for source, file in stored.items()
-        if file.is_file()
-        for row in read_text(file)
+        for source, file in read("tables")["scores"].items()
+        if (PROJECT / file).is_file()
+        for row in read_text(PROJECT / file)
         if row["metric"] == "mAP"
     ]
 

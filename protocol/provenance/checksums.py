@@ -78,8 +78,7 @@ def verified(path: str | Path) -> bytes:
     with _opened(path) as file:
         content = file.read()
     recorded, expected = checksum_path(path), checksum_line(path, hashlib.sha256(content).hexdigest())
-    line = recorded.read_bytes() if recorded.is_file() else b""
-    _compare(path, line, os.fsencode(expected), recorded.name)
+    _compare(path, recorded.read_bytes() if recorded.is_file() else b"", os.fsencode(expected), recorded.name)
     return content
 
 
@@ -156,8 +155,7 @@ def holders(files: Iterable[Any], experiment: str) -> dict[Any, Any]:
 def record_origin(job: Any) -> None:
     """Store the origin of each result that a job has just written."""
     experiment = job.config["experiment"]
-    inputs = map(read_origin, holders(job.input, experiment).values())
-    made_with = origin(dict(job.params.items()), inputs)
+    made_with = origin(dict(job.params.items()), map(read_origin, holders(job.input, experiment).values()))
     for holder in holders(job.output, experiment).values():
         add_origin(holder, made_with)
 

@@ -77,12 +77,12 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         raise ProtocolError(f"{path}: can't be written: it exists and is not a regular file.")
-    temporary = None
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
     try:
         with explained(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-            os.close(handle)
             yield Path(temporary)
             with open(temporary, "rb+") as finished:
                 os.fsync(finished.fileno())
@@ -90,12 +90,10 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
             os.umask(mask := os.umask(0))
             os.chmod(temporary, 0o666 & ~mask)
             os.replace(temporary, path)
-            temporary = None
         if checksum:
             write_text(checksums.checksum_path(named), checksums.checksum_line(named, digest))
     finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str, *, checksum: bool = False) -> None:
@@ -391,10 +389,8 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
     """
     flat: dict[str, Any] = {}
     for group, arrays in groups.items():
-        if isinstance(arrays, Mapping):
-            flat |= {f"{group}/{name}": array for name, array in arrays.items()}
-        else:
-            flat[group] = arrays
+        is_group = isinstance(arrays, Mapping)
+        flat |= {f"{group}/{name}": array for name, array in arrays.items()} if is_group else {group: arrays}
     return flat
 
 
@@ -402,9 +398,6 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
     with _verified(path) as file:
         try:
-            record: Any = json.loads(file.attrs["provenance"])
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            raise ProtocolError(f"{path}: the provenance record is not a JSON object. Make the file again.")
-        return record | {"digest": str(file.attrs["digest"])}
+            return {**json.loads(file.attrs["provenance"]), "digest": str(file.attrs["digest"])}
+        except (RecursionError, TypeError, ValueError) as error:
+            raise ProtocolError(f"{path}: the provenance record is not a JSON object. Make the file again.") from error

@@ -123,8 +123,7 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
         return "unknown"
     kind, truth = registry.get("hasher", config["hasher_bases"].get(hasher, hasher)).supervision, config["affinities"]
     if kind == "affinities":
-        plugin = config["ground_truth_bases"].get(truth, truth)
-        needs_labels = registry.GROUND_TRUTHS.entry(plugin).needs_labels
+        needs_labels = registry.GROUND_TRUTHS.entry(config["ground_truth_bases"].get(truth, truth)).needs_labels
         kind = "labels" if needs_labels else f"distances of {feature} ({truth})"
     if kind == "labels" and config.get("training_labels") is not None:
         return f"labels of {os.path.basename(config['training_labels'])}"

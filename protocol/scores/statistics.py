@@ -206,11 +206,10 @@ def why_untested(shared: float) -> str:
 
 def family(tests: str = "all pairs of methods") -> str:
     """Return sentences on the tests that `corrected` gets as one family, for reports and comparisons alike."""
-    return (
-        f"Holm's method corrects p for {tests} at one code length, under one metric and protocol. The confidence of an "
-        f"interval is that at which the method tests the difference, at least {CONFIDENCE:.0%}, so the interval "
-        f"contains 0 exactly if p is not below {LEVEL}."
-    )
+    correction = f"Holm's method corrects p for {tests} at one code length, under one metric and protocol."
+    confidence = f"that at which the method tests the difference, at least {CONFIDENCE:.0%}"
+    contains = f"so the interval contains 0 exactly if p is not below {LEVEL}"
+    return f"{correction} The confidence of an interval is {confidence}, {contains}."
 
 
 class PairedDifference(NamedTuple):
@@ -240,8 +239,7 @@ def corrected(means: Mapping[Test, Mean]) -> dict[Test, PairedDifference]:
     raw = np.array([mean.p() for mean in means.values()])
     p = holm(raw)
     ranks = np.minimum(np.searchsorted(np.sort(raw), raw), (p < LEVEL).sum())  # of equal p, the first
-    levels = LEVEL / (raw.size - ranks)
-    tests = zip(means.items(), levels.tolist(), p.tolist(), strict=True)
+    tests = zip(means.items(), (LEVEL / (raw.size - ranks)).tolist(), p.tolist(), strict=True)
     return {test: PairedDifference(mean.mean, *mean.interval(1 - level), q) for (test, mean), level, q in tests}
 
 
@@ -277,8 +275,7 @@ def lead(scores: "pd.DataFrame", *, shared: float, metric: str = "mAP") -> Lead 
     defined = in_common(scores)
     if defined.empty:
         return None
-    is_lower = registry.METRICS.entry(metric).better == "lower"
-    means = defined.mean().sort_values(ascending=is_lower, kind="stable")
+    means = defined.mean().sort_values(ascending=registry.METRICS.entry(metric).better == "lower", kind="stable")
     best, second = str(means.index[0]), next(iter(means.index[1:]), None)
     others = list(paired_differences(defined[means.index], shared=shared).values())[: len(means) - 1]
     nearest, beats_all = next(iter(others), PairedDifference(*[math.nan] * 4)), all(of.is_significant for of in others)

@@ -84,8 +84,7 @@ def summarise(
         The distance by which the vectors themselves, called `UNHASHED`, were ranked.
     """
     columns, sizes = list(SETTING), list(ITEMS[:-1])
-    summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
-    summary = summary.reset_index()
+    summary = scores.groupby([*COMBINATION])["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     items = scores[[*columns, *sizes]].drop_duplicates().groupby(columns)[sizes].agg(_one_or_range).reset_index()
     ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
     places = map(" ".join, summary[columns].itertuples(index=False))

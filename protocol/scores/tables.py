@@ -148,8 +148,7 @@ def html(parts: Iterable["str | Table"]) -> str | None:
     """Return paragraphs and tables as HTML without styles; None if the package jinja2 is not installed."""
     if importlib.util.find_spec("jinja2") is None:
         return None
-    macros = templates(Path(__file__).parent).get_template(PACKAGE_DATA).module
-    return str(macros.show_parts(parts))
+    return str(templates(Path(__file__).parent).get_template(PACKAGE_DATA).module.show_parts(parts))
 
 
 def filled(paragraph: str) -> str:

@@ -80,8 +80,7 @@ def graded_distance(
     apart = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
     radii = np.percentile(np.concatenate(apart), np.asarray(percentiles, dtype=np.float64))
     indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
-    queries = np.repeat(np.arange(len(query.X)), np.diff(indptr))
-    distances = pair_distances(query.X, database.X, queries, indices)
+    distances = pair_distances(query.X, database.X, np.repeat(np.arange(len(query.X)), np.diff(indptr)), indices)
     smallest = len(radii) - 1 - np.searchsorted(radii[::-1], distances)  # the last radius not below the distance
     graded = np.asarray(levels, dtype=np.int64)[smallest]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}

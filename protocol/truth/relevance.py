@@ -48,12 +48,11 @@ class LabelRelevance:
             raise ProtocolError(f"labels of queries and database differ: shapes {query.shape}, {database.shape}.")
         self.n_queries, self.n_database = len(query), len(database)
         self.kind = OF_LABELS[query.ndim - 1]
-        self._query = query
+        self._query, self._database = query, database
         self.groups, group = np.unique(query, axis=0, return_inverse=True)
         """The distinct labels of the queries, (n_groups,) or (n_groups, n_classes), ascending."""
         self.n_groups, self.group = len(self.groups), group.reshape(-1)
         """The group of each query, (n_queries,); the queries of a group have the same labels."""
-        self._database = database
         self.levels = np.ones(1, dtype=np.int64)
         if query.ndim == 2:
             parts = blocks(query, _BLOCK_BYTES), blocks(database, _BLOCK_BYTES)

@@ -98,7 +98,7 @@ def test_the_interval_of_two_means_contains_the_variance_that_runs_share():
 
     alone = Difference.of_means(mean_of(one, 0.0), mean_of(other, 0.0))
     welch = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
-    assert (alone.low, alone.high) == pytest.approx((welch.low, welch.high))
+    assert alone.ends == pytest.approx((welch.low, welch.high))
     variances = [statistics.variance(values) * (1 / len(values) + 0.4) for values in (one, other)]
     degrees = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 2)
     shared = Difference.of_means(mean_of(one, 0.4), mean_of(other, 0.4))
