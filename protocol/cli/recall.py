@@ -11,7 +11,7 @@ from protocol.cli.evaluate import codes, nearest
 from protocol.progress import report
 
 _OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
-_OF_BINARISATION = ("hasher", "train_vectors", "seed", "rescore", "target", "quantiser", "metrics")
+_OF_BINARISATION = ("hasher", "code_bytes", "train_vectors", "seed", "rescore", "target", "quantiser", "metrics")
 _FILES = ("query_codes", "database_codes", "query_vectors", "database_vectors", "train_vectors", *_OF_RESULTS[2:])
 
 
@@ -75,7 +75,7 @@ def _binarise(arguments: argparse.Namespace) -> int:
         seed=arguments.seed or 0,
         train=arguments.train_vectors,
         progress=report,
-        **passed(arguments, "metrics", "threads"),
+        **passed(arguments, "code_bytes", "metrics", "threads"),
     )
     if arguments.json:
         result.write_json(arguments.json)

@@ -355,7 +355,9 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
         nearest, cases = ways[ordered[0]], (np.flatnonzero(differs[ordered[0]]) + 1).tolist()
     if agreeing:
         matches, table = [] if np.isnan(numbers).any() else agreeing, _table(known, answers, agreeing[0])
+        largest = max(len(case.database_codes) for case in known.cases)
         verdict = _agreement(known, agreeing, answers, numbers, n_decimals)
+        verdict += [_TEXTS["unseen"].format(largest)] * (cutoff is None and "@" not in agreeing[0].measure)
         return Diagnosis(verdict, matches, nearest, cases, answers, table)
     last = int(differs.argmax(axis=1).max())
     texts = [_TEXTS["unknown"].format(_case(known, last))]

@@ -122,7 +122,7 @@ def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_ite
         name, given = named(ids_of_codes, "the ids"), ids_from(ids_of_codes, f"ids for {listing.name}", n_items)
         for ids in map(list, (columns.ids, *columns.others.values())):
             if ids != given.tolist() and sorted(ids) == sorted(given.tolist()):
-                hint = "Put these in its order, or leave out query_ids and database_ids"
+                hint = f"Sort the rows of {code_file} like {name}, or leave out query_ids and database_ids"
                 raise ProtocolError(f"{name}: the ids in {code_file} are in another order. {hint}.")
         return _in_order(listing, given.astype(np.str_), f"{name}, by id")
     column, cells = _column_of_ids(columns, listing, code_file)

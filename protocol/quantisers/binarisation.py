@@ -35,6 +35,8 @@ class Quantisation(Evaluation):
         codes were given.
     rescoring : tuple of RescoringCurve
         The share of the nearest items after re-ranking by the vectors, and by a quantiser if one is chosen.
+    code_bytes : int
+        Bytes of a code, or of an output.
     vector_bytes : int
         Bytes of a vector in its stored dtype.
     equal_bytes : tuple of Represented
@@ -47,6 +49,7 @@ class Quantisation(Evaluation):
 
     hashed_by: str | None
     rescoring: tuple[RescoringCurve, ...]
+    code_bytes: int
     vector_bytes: int
     equal_bytes: tuple[Represented, ...]
     ranked_by: Mapping[str, str]
@@ -55,14 +58,14 @@ class Quantisation(Evaluation):
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
-        content["cost"] = {"code_bytes": self.codes.database[0].nbytes, "vector_bytes": self.vector_bytes}
+        content["cost"] = {"code_bytes": self.code_bytes, "vector_bytes": self.vector_bytes}
         content |= {"ranked_by": self.ranked_by, "warnings": self.warnings}
         return content | {"equal_bytes": self.equal_bytes} if self.equal_bytes else content
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
-        n_bytes, kind = self.codes.database[0].nbytes, "output" if self.ranking in DISTANCES else "code"
-        lines = [f"{kind}s: {self.hashed_by or 'given'}; {n_bytes:,} bytes instead of {self.vector_bytes:,}"]
+        kind = "output" if self.ranking in DISTANCES else "code"
+        lines = [f"{kind}s: {self.hashed_by or 'given'}; {self.code_bytes:,} bytes instead of {self.vector_bytes:,}"]
         lines += (f"warning: {warning}" for warning in self.warnings)
         for ranking in dict.fromkeys(self.ranked_by.values()) if len(self.ranked_by) > 1 else ():
             names = [name for name, words in self.ranked_by.items() if words == ranking]
@@ -78,6 +81,7 @@ def quantisation(
     vectors: Nearest,
     codes: str | tuple[Any, Any] = "sign",
     *,
+    code_bytes: int | None = None,
     rescore: str | None = None,
     target: float = 0.95,
     quantisers: Sequence[str] = (),
@@ -97,6 +101,8 @@ def quantisation(
         The hasher that computes the codes from the vectors, with options, as in ``itq:n_bits=32``; or the codes of
         queries and database, in any form that `evaluate` accepts. ``sign`` has one bit for each dimension, 1 if the
         value is above 0.
+    code_bytes : int, optional
+        The bytes of an item as it is stored, if `codes` are restored from fewer, as of product quantisation.
     rescore : str, optional
         A registered quantiser with options, as in ``pq:m=16``, by which the retrieved items are re-ranked as well as by
         their vectors.
@@ -144,6 +150,8 @@ def quantisation(
     query, database = vectors.vectors()
     scoring = Scoring(f"neighbours@{vectors.numbers(len(database))[0]}" if metrics is None else metrics)
     given = _checked(codes, rescore, query, database)
+    if code_bytes is not None and given is None:
+        raise ProtocolError("code_bytes needs codes of your own; those of a hasher are counted.")
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
     names = dict.fromkeys([*quantisers, *filter(None, [rescore])])
@@ -153,6 +161,8 @@ def quantisation(
     others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
+    if code_bytes is not None:
+        by_code = by_code._replace(n_bytes=integer(code_bytes, "code_bytes"))
     pair = cast("CodePair", by_code.codes)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
@@ -169,6 +179,7 @@ def quantisation(
         hashed_by=by_code.fitted_on
         and f"{codes}, {evaluation.n_bits} bits, seed {seed}, fitted on {by_code.fitted_on}",
         rescoring=tuple(curves),
+        code_bytes=by_code.n_bytes,
         vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=compared(counted, truth.numbers, target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},

@@ -116,6 +116,8 @@ def test_evaluators_of_others_are_named(name, decimals):
     is_equal = not is_random and decimals not in (2, 3)
     assert text.startswith(f"{'Equal to' if is_equal else 'Consistent with'} {expected.measure}: ")
     assert ("1e-08 if they were independent; they are not, so another" in text) == is_random
+    is_whole = "cutoff" not in options and "@" not in expected.measure
+    assert ("at most 60 items, so a cutoff of 60 or more, and its denominator, can't be seen" in text) == is_whole
     assert (f"have {decimals} decimals, so evaluations that agree to them can't" in text) == (decimals in (2, 3, 4))
 
 

@@ -108,7 +108,10 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(here, caplog):
     assert label_pair("y.csv", CLASSES, 3, 3, {"query_ids": ["b", "c.png", "a"]})[0].tolist() == [0, 1, 1]
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
     Path("c.csv").write_text("sku,code\nb,01\nc,11\na,10\n")
-    for ids, message in (("bca", ""), ("cba", r"^the ids: the ids in c\.csv are in another order\. Put these in its")):
+    for ids, message in (
+        ("bca", ""),
+        ("cba", r"^the ids: the ids in c\.csv are in another order\. Sort the rows of c"),
+    ):
         given = {"query_codes": {"file": "c.csv"}, "query_ids": list(ids)}
         if message:
             refuses(message, label_pair, "y.csv", CLASSES, 3, 3, given)

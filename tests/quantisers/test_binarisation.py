@@ -153,6 +153,15 @@ def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_b
     assert re.fullmatch(rf"{text}: .* of the items are among the K nearest, of random ones 3.33%. Are .*", warning)
 
 
+def test_own_compressed_vectors_have_the_bytes_that_are_stated():
+    coarse = Outputs(QUERY, "euclidean"), np.round(DATABASE)
+    result = lost(coarse, code_bytes=4, quantisers=["float16"])
+    assert [(one.name, one.n_bytes) for one in result.equal_bytes] == [("outputs", 4), ("float16", 32)]
+    assert "outputs: given; 4 bytes instead of 64\n" in str(result)
+    assert result.content()["cost"] == {"code_bytes": 4, "vector_bytes": 64}
+    refuses("code_bytes needs codes of your own", lost, "itq:n_bits=8", code_bytes=4)
+
+
 def test_queries_that_are_in_the_database_are_named(caplog):
     lost(query=np.concatenate([QUERY, DATABASE[:3]]), k=5)
     found = "perhaps themselves, which are found too easily"
