@@ -75,8 +75,10 @@ def _binarise(arguments: argparse.Namespace) -> int:
         seed=arguments.seed or 0,
         train=arguments.train_vectors,
         progress=report,
-        **passed(arguments, "code_bytes", "metrics", "threads"),
+        **passed(arguments, "metrics", "threads"),
     )
+    if arguments.code_bytes is not None:
+        result = result.with_code_bytes(arguments.code_bytes)
     if arguments.json:
         result.write_json(arguments.json)
     show(str(result))

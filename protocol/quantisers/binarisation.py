@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from numpy.typing import NDArray
 
@@ -22,6 +22,10 @@ from protocol.quantisers.representations import Representation, plugin_of, repre
 from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quantiser, by_vectors, compared, hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import DISTANCES
+
+
+_GIVEN = ("codes", "outputs")
+"""The names of representations that are given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -55,6 +59,20 @@ class Quantisation(Evaluation):
     ranked_by: Mapping[str, str]
     warnings: tuple[str, ...]
 
+    def with_code_bytes(self, n_bytes: int) -> Self:
+        """Return the result with the bytes of an item as it is stored, if its codes were restored from fewer.
+
+        Raises
+        ------
+        ProtocolError
+            If a hasher computed the codes, or the number is below 1.
+        """
+        if self.hashed_by is not None:
+            raise ProtocolError("code_bytes needs codes of your own; those of a hasher are counted.")
+        integer(n_bytes, "code_bytes")
+        own = [replace(one, n_bytes=n_bytes) if one.name in _GIVEN else one for one in self.equal_bytes]
+        return replace(self, code_bytes=n_bytes, equal_bytes=tuple(sorted(own, key=lambda one: one.n_bytes)))
+
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
@@ -81,7 +99,6 @@ def quantisation(
     vectors: Nearest,
     codes: str | tuple[Any, Any] = "sign",
     *,
-    code_bytes: int | None = None,
     rescore: str | None = None,
     target: float = 0.95,
     quantisers: Sequence[str] = (),
@@ -101,8 +118,6 @@ def quantisation(
         The hasher that computes the codes from the vectors, with options, as in ``itq:n_bits=32``; or the codes of
         queries and database, in any form that `evaluate` accepts. ``sign`` has one bit for each dimension, 1 if the
         value is above 0.
-    code_bytes : int, optional
-        The bytes of an item as it is stored, if `codes` are restored from fewer, as of product quantisation.
     rescore : str, optional
         A registered quantiser with options, as in ``pq:m=16``, by which the retrieved items are re-ranked as well as by
         their vectors.
@@ -150,8 +165,6 @@ def quantisation(
     query, database = vectors.vectors()
     scoring = Scoring(f"neighbours@{vectors.numbers(len(database))[0]}" if metrics is None else metrics)
     given = _checked(codes, rescore, query, database)
-    if code_bytes is not None and given is None:
-        raise ProtocolError("code_bytes needs codes of your own; those of a hasher are counted.")
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
     names = dict.fromkeys([*quantisers, *filter(None, [rescore])])
@@ -161,8 +174,6 @@ def quantisation(
     others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
-    if code_bytes is not None:
-        by_code = by_code._replace(n_bytes=integer(code_bytes, "code_bytes"))
     pair = cast("CodePair", by_code.codes)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
@@ -202,7 +213,7 @@ def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArra
     check_sizes(pair.sizes, query, database)
     if quantiser is not None and pair.ranking != "hamming":
         raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
-    return Representation.of_codes("outputs" if pair.ranking in DISTANCES else "codes", pair)
+    return Representation.of_codes(_GIVEN[pair.ranking in DISTANCES], pair)
 
 
 def _curve_table(curve: RescoringCurve, kind: str) -> Table:

@@ -155,11 +155,11 @@ def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_b
 
 def test_own_compressed_vectors_have_the_bytes_that_are_stated():
     coarse = Outputs(QUERY, "euclidean"), np.round(DATABASE)
-    result = lost(coarse, code_bytes=4, quantisers=["float16"])
+    result = lost(coarse, quantisers=["float16"]).with_code_bytes(4)
     assert [(one.name, one.n_bytes) for one in result.equal_bytes] == [("outputs", 4), ("float16", 32)]
     assert "outputs: given; 4 bytes instead of 64\n" in str(result)
     assert result.content()["cost"] == {"code_bytes": 4, "vector_bytes": 64}
-    refuses("code_bytes needs codes of your own", lost, "itq:n_bits=8", code_bytes=4)
+    refuses("code_bytes needs codes of your own", lost("itq:n_bits=8").with_code_bytes, 4)
 
 
 def test_queries_that_are_in_the_database_are_named(caplog):
