@@ -23,7 +23,6 @@ from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quanti
 from protocol.scores.tables import Table
 from protocol.truth import DISTANCES
 
-
 _GIVEN = ("codes", "outputs")
 """The names of representations that are given."""
 
