@@ -190,6 +190,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
         lengths, unit = (n_bits, database_bits), "value" if of_vectors else "bit"
         raise ProtocolError(_of_other_length(sides, (len(outputs), len(items)), lengths, unit))
     if of_vectors:
+        _doubt_vectors(outputs, items, ranking)
         return CodePair(outputs, items, 8 * items.itemsize * n_bits, ranking, None, files)
     thresholds = np.zeros(n_bits)
     if binarize == "median":  # of single columns, because a copy in float64 would be large
@@ -205,6 +206,15 @@ def read_codes(query: Any, database: Any) -> CodePair:
     elif binarize is not None:
         outputs = codes.pack(outputs > thresholds)
     return CodePair(outputs, items, n_bits, ranking, binarize, files)
+
+
+def _doubt_vectors(query: NDArray, database: NDArray, ranking: str) -> None:
+    """Log that one side alone has whole numbers, perhaps of another scale, or that both have bits."""
+    if query.dtype.kind != database.dtype.kind:
+        scale = "quantised values on one side have another scale; pass restored ones"
+        text.INPUTS.warning("the queries are %s, the database is %s: %s", query.dtype, database.dtype, scale)
+    elif all(np.isin(side, (-1, 0, 1)).all() for side in (query, database)):
+        text.INPUTS.warning("codes are ranked as vectors, because the ranking is %s", ranking)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:

@@ -32,6 +32,7 @@ _SAMPLE, _FEWEST = 100, 10
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
 _MOST = 0.9  # of the queries
+_SAME = 1e-12  # a distance of equal vectors, up to rounding
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -499,6 +500,10 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
     if not unlike_random and share < min(2 * of_others, 0.5):
         shares = f"{share:.2%} of the items are among the K nearest, {of_others:.2%} of those of other queries"
         yield f"{lost.name}: {shares}. Are queries or items in another order?"
+    true, of_vectors = measures[-1]
+    n = int((of_vectors <= _SAME).any(axis=1).sum())
+    if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
+        yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
         yield f"{lost.name}: the first item is farther than the last one. Are the farthest first?"
 

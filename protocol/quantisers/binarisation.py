@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Self, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
@@ -193,8 +194,18 @@ def quantisation(
         vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=compared(counted, truth.numbers, target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
-        warnings=() if given is None else hardly_nearer(by_code.name, share, k, len(database)),
+        warnings=(
+            *(() if train is None else _taught(query, training[0])),
+            *(() if given is None else hardly_nearer(by_code.name, share, k, len(database))),
+        ),
     )
+
+
+def _taught(query: NDArray, train: NDArray) -> list[str]:
+    """Return a warning if training vectors are among the queries, or []."""
+    queries = {row.tobytes() for row in np.asarray(query, dtype=np.float64)}
+    n = sum(np.asarray(row, dtype=np.float64).tobytes() in queries for row in train)
+    return [f"queries are among the training vectors: {n:,} of {len(train):,}"] * (n > 0)
 
 
 def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArray) -> Representation | None:
