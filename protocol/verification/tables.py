@@ -18,6 +18,7 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import in_database_order, score_rows
 from protocol.provenance import checksums, storage
 from protocol.scores import tables
+from protocol.scores.metadata import UNHASHED
 from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
 
 if TYPE_CHECKING:
@@ -240,4 +241,5 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
         for key in missing[on].head(_FEW).itertuples(index=False, name=None):
             yield Check(FAILS, name, f"no row for {', '.join(map(str, key))} ({len(missing):,} missing)")
         if others := len(stored[name]) - n_rows:
-            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, not of codes that are there")
+            vectors = "; vectors themselves are not scored again" * (UNHASHED in [*stored[name].get("hasher", [])])
+            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, not of codes that are there{vectors}")

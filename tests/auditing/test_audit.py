@@ -124,6 +124,17 @@ def test_a_training_set_outside_the_database_is_allowed_if_nothing_is_declared(s
 # Classes
 
 
+@pytest.mark.parametrize("name", ["standard_natural", "improved_natural"])
+def test_natural_splits_need_not_have_every_class_equally_often(name):
+    y, sizes = np.repeat(np.arange(4), [700, 250, 45, 5]), {"query": 100, "train": 200}
+    parts = registry.get("split", name).split(1000, y, sizes=sizes, seed=0)
+    found = audit_split(Run("x", Split(parts, Dataset(n_items=1000, y=y)), name, 0, sizes))
+    assert {(one.name, one.severity) for one in found} <= {
+        ("train-in-database", "warning"),
+        ("class-missing", "warning"),
+    }
+
+
 def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
     y = np.array([0] * 3 + [1] * 50 + [2] * 50)
     sizes = dict.fromkeys(SIZES, 20)

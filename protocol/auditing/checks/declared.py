@@ -92,7 +92,7 @@ def _expected(run: Run, classes: NDArray, name: str, n_items: NDArray[np.int64])
     """Return the expected number of items of each class of a partition, and "at least " if it is a minimum."""
     protocol, several = run.protocol, has_several(run.split)
     part = protocol.partitions.get(name)
-    if not isinstance(part, Drawn) or (name == "train" and protocol.imbalance != 1):
+    if not (isinstance(part, Drawn) and protocol.balanced) or (name == "train" and protocol.imbalance != 1):
         return np.zeros_like(n_items), "at least "
     unseen, is_expected = unseen_classes(run)[0], np.ones(len(classes), dtype=np.bool_)
     if part.classes != "all":
