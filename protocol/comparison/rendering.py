@@ -112,9 +112,10 @@ def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequen
     """Return a sentence about differences with one outcome."""
     methods, sizes = list(dict.fromkeys(one.method for one in of)), [abs(one.of.mean) for one in of]
     size = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(sizes), max(sizes))))
-    if len(of) == 1:
-        low, high = sorted(math.copysign(1, of[0].of.mean) * limit for limit in _limits(table.metric, of[0]))
-        size = " ".join(filter(None, [size, brackets(low, high)]))
+    if len(methods) == 1:
+        ends = [sorted(math.copysign(1, one.of.mean) * limit for limit in _limits(table.metric, one)) for one in of]
+        texts = zip(sizes, itertools.starmap(brackets, ends), strict=True)
+        size = listed(f"{number:.3f} {interval}".rstrip() for number, interval in texts)
     n, every = len(methods), len({one.method for one in table.comparisons})
     others = listed(methods) if n <= _MOST_NAMED else f"{'all' if n == every else f'{n} of'} {every} others"
     about = f"{table.metric}, {listed(map(str, lengths))} bits, {listed(dict.fromkeys(map(_pairs, of)))}"

@@ -269,6 +269,8 @@ def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_c
     assert table.rows == [[name, text, text] for name, text in texts.items()]
     assert (table.header, table.strong) == (["hasher", "4 bits", "8 bits"], frozenset())
     assert table.caption.startswith("mAP: the vectors that hashers receive (unhashed, after centre)")
+    loss = cells[1].replace("\n", " ")
+    assert f"itq at 8 bits: mAP {loss} against the vectors themselves (unhashed)." in of(made, "answer").text
     assert of(made, "answer").figures[0].data["unhashed"].dropna().unique() == pytest.approx([0.8])
 
 
