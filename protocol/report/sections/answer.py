@@ -29,9 +29,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
         text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
     losses = _losses(results, selection)
-    for _, (hasher, *_, loss) in (table.rows[:2] for table in losses if len(table.rows) > 1):  # of the best one
-        length, loss = losses[0].header[-1], loss.replace("\n", " ")
-        text.append(PAGE.text("losses", metric=results.metric, hasher=hasher, length=length, loss=loss))
+    text += [PAGE.text("losses", metric=results.metric, table=table) for table in losses if len(table.rows) > 1]
     tables = [_main_table(results, selection), *losses, *_differences(results, selection)]
     return PAGE.section("answer", text, [_by_length(results)], tables)
 
