@@ -63,10 +63,10 @@ def test_the_verdict_holds_for_all_methods_and_code_lengths(experiment):
     comparison = compare(experiment("x", *rows), against="a")
     assert " ".join(str(comparison).split()).endswith(family("all pairs with the reference"))
     *won, lost, same = comparison.sections[0].text
+    three = "0.300 [0.266, 0.334], 0.100 [0.066, 0.134] and 0.200 [0.163, 0.237]"
     assert won == [
         "a, gist beats b, gist by 0.200 [0.181, 0.219] and 0.200 [0.181, 0.219] (mAP, 8 and 16 bits, 10 runs).",
-        "a, gist beats c, gist by 0.300 [0.266, 0.334], 0.100 [0.066, 0.134] and 0.200 [0.163, 0.237]"
-        + " (mAP, 8, 16 and 32 bits, 10 runs).",
+        f"a, gist beats c, gist by {three} (mAP, 8, 16 and 32 bits, 10 runs).",
         "a, gist beats d, gist by 0.300 [0.257, 0.343] and 0.200 [0.157, 0.243] (mAP, 8 and 32 bits, 10 runs).",
     ]
     assert re.fullmatch(r"b, gist beats a, gist by 0.100 \[0.0.*\] \(mAP, 32 bits, 10 runs\)\.", lost)
