@@ -152,8 +152,8 @@ def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) 
 
 def errors_in(path: str | Path) -> list[str]:
     """Return a line for each kind of error in a file of `write_findings`, with the most items of one split or run."""
-    rows = sorted(tables.read_text(path)[::-1], key=lambda row: int(row["count"]))
-    errors = {row["finding"]: row for row in rows if row["severity"] == "error"}
+    rows = sorted(tables.read_text(path), key=lambda row: -int(row["count"]))
+    errors = {row["finding"]: row for row in reversed(rows) if row["severity"] == "error"}
     return [f"{name}: {row['count']} in {row['file']}. {row['consequence']}" for name, row in errors.items()]
 
 
