@@ -155,10 +155,8 @@ def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
         values = [dict.fromkeys(filter(None, [one.fields[field]])) for one in both]
     names = [name.partition(" (")[:2] for one in values for name in one]  # a digest follows those that differ by it
     is_order = field == "ground_truth" and len({*names}) == 1 and all(names[0])
-    hint = (
-        ": other labels, or the same in another order of queries or items, which must be that of the other file"
-        * is_order
-    )
+    order = "of queries or items, which must be that of the other file"
+    hint = f": other labels, or the same in another order {order}" * is_order
     if field == "relevance" and {name for name, *_ in names} == {*OF_LABELS}:
         hint = ": if every item has one label, evaluate both with class labels, matrix.argmax(axis=1)"
     return f"{field} ({'; '.join(map(abridged, values))}{hint})"

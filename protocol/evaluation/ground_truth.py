@@ -26,7 +26,7 @@ from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevan
 
 NEIGHBOURS = (1, 10, 100)
 """The default numbers of nearest items; those that exceed the size of the database are omitted."""
-_SAME = 1e-12  # a distance of equal vectors, up to rounding
+SAME = 1e-12  # the largest distance of equal vectors, by rounding
 _MOST_LEVELS = 255
 
 
@@ -340,7 +340,7 @@ def _nearest_items(
     relevant = max(truth.numbers(len(database) - leave_one_out))
     k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
-    same = np.minimum.reduceat(neighbours.distances, neighbours.indptr[:-1]) <= _SAME
+    same = np.minimum.reduceat(neighbours.distances, neighbours.indptr[:-1]) <= SAME
     if leave_one_out:  # the k - 1 nearest items without item i for query i
         others = neighbours.indices != np.repeat(np.arange(len(query)), np.diff(neighbours.indptr))
         indptr = np.append(0, np.cumsum(others))[neighbours.indptr]

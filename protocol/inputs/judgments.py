@@ -225,7 +225,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
                 return np.array([[float(word or "nan") for word in row] for row in rows])
     else:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
-        if array.ndim != 2 or not (ids or array.dtype.kind == "U"):
+        if array.ndim != 2 or not (len(ids) > 1 or array.dtype.kind == "U"):
             return None
         is_whole = array.dtype.kind == "f" and is_integer(array).all()
         rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()

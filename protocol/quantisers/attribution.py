@@ -14,7 +14,7 @@ from protocol.codes import unpack
 from protocol.counting import HammingCounts, count_by_distance, count_in_shards
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.evaluation.ground_truth import Nearest, check_sizes
+from protocol.evaluation.ground_truth import SAME, Nearest, check_sizes
 from protocol.evaluation.output import with_ties
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
@@ -32,7 +32,6 @@ _SAMPLE, _FEWEST = 100, 10
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
 _MOST = 0.9  # of the queries
-_SAME = 1e-12  # a distance of equal vectors, up to rounding
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -377,7 +376,7 @@ def _of_codes(pair: CodePair) -> _Space:
     if pair.ranking == "hamming":
         return _Space(*pair[:3], None)
     if pair.ranking == "asymmetric":
-        return _Space(pair.query, 2.0 * unpack(pair.database, pair.n_bits) - 1, 0, "dot")
+        return _Space(pair.query, 2 * unpack(pair.database, pair.n_bits).astype(np.int8) - 1, 0, "dot")
     return _Space(*pair[:2], 0, cast("Distance", pair.ranking))
 
 
@@ -494,14 +493,14 @@ def _measured(
 def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> Iterator[str]:
     """Yield a warning if results are hardly nearer than random ones or those of other queries, or if they recede."""
     space, share = measures[0][0], lost.exact.mean()
-    yield from (unlike_random := hardly_nearer(lost.name, share, ids.shape[1], len(space.database), exact=True))
+    yield from (as_random := hardly_nearer(lost.name, share, ids.shape[1], len(space.database), exact=True))
     exchanged = space.distances(np.random.default_rng(0).permutation(ids))
     of_others = (exchanged <= ideal.kth + space.tolerance(ideal.kth)).mean()
-    if not unlike_random and share < min(2 * of_others, 0.5):
+    if not as_random and share < min(2 * of_others, 0.5):
         shares = f"{share:.2%} of the items are among the K nearest, {of_others:.2%} of those of other queries"
         yield f"{lost.name}: {shares}. Are queries or items in another order?"
     true, of_vectors = measures[-1]
-    n = int((of_vectors <= _SAME).any(axis=1).sum())
+    n = int((of_vectors <= SAME).any(axis=1).sum())
     if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
         yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
