@@ -16,8 +16,9 @@ from protocol.comparison.places import short_names
 from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
 from protocol.evaluation.printed import Shown
 from protocol.report.figure import Section
-from protocol.scores.metadata import is_bound
+from protocol.scores.metadata import UNHASHED, is_bound
 from protocol.scores.tables import Table, filled
+from protocol.truth import DISTANCES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,7 @@ class Comparison(Shown):
         return render("Comparison", rendering.with_figures(self.sections, self.tables))
 
     def to_latex(self) -> str:
-        """Return the tables as LaTeX (package booktabs) with their protocol; the best mean of a column is bold."""
+        """Return the tables as LaTeX (package booktabs) with their protocol; a column's best mean of codes is bold."""
         return rendering.latex(self.tables)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -112,7 +113,8 @@ def compare(
         not record them. A recorded value is never replaced.
     against : str, optional
         The reference method of the paired differences, by its name in the tables, or that of its hasher or record if
-        no other method has it; if None, the method with the best mean in each table.
+        no other method has it, or "unhashed" for the only vectors that were ranked themselves; if None, the method with
+        the best mean in each table.
 
     Returns
     -------
@@ -135,6 +137,8 @@ def compare(
     if against is not None:
         names = short_names(scores)
         full = dict(zip(names.values(), names, strict=True)) | dict(zip(names, names, strict=True))
+        if len(vectors := {score.method for score in scores if score.ranking in DISTANCES}) == 1:
+            full.setdefault(UNHASHED, *vectors)
         against = one_of(full.get(against, against), names, "against")
     every = _grouped(scores)
     shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)

@@ -23,7 +23,8 @@ from protocol.truth import DISTANCES
 
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
-_MOST_NAMED = 3  # methods in a sentence
+_MOST_NAMED = 3  # methods with one outcome, each with a sentence
+_UNDECIDED = 2  # the first outcome of those in which neither is better
 
 
 def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
@@ -99,27 +100,35 @@ def _verdicts(table: ComparedTable) -> list[str]:
     of_methods: dict[tuple[int, str], list[Difference]] = {}
     for one in table.comparisons:
         is_lost = sign_of(table.metric) * one.of.mean > 0
-        outcome = 3 if math.isnan(one.of.p) else 2 if not one.of.is_significant else int(is_lost)
+        decided = int(is_lost) if one.of.is_significant else _UNDECIDED
+        outcome = _UNDECIDED + 1 if math.isnan(one.of.p) else decided
         of_methods.setdefault((outcome, one.method), []).append(one)
     groups: dict[tuple[int, tuple[int, ...]], list[Difference]] = {}
     for (outcome, _), of in of_methods.items():
         groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).extend(of)
-    by_outcome = sorted(groups.items(), key=lambda group: group[0][0])
-    return [_verdict(TEXTS["outcomes"][outcome], table, lengths, of) for (outcome, lengths), of in by_outcome]
+    verdicts = list[str]()
+    for (outcome, lengths), of in sorted(groups.items(), key=lambda group: group[0][0]):
+        methods = dict.fromkeys(one.method for one in of)
+        parts = [[one for one in of if one.method == method] for method in methods]
+        verdicts += [_verdict(outcome, table, lengths, part) for part in (parts if len(parts) <= _MOST_NAMED else [of])]
+    return verdicts
 
 
-def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequence[Difference]) -> str:
-    """Return a sentence about differences with one outcome."""
-    methods, sizes = list(dict.fromkeys(one.method for one in of)), [abs(one.of.mean) for one in of]
-    size = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(sizes), max(sizes))))
-    if len(methods) == 1:
-        ends = [sorted(math.copysign(1, one.of.mean) * limit for limit in _limits(table.metric, one)) for one in of]
-        texts = zip(sizes, itertools.starmap(brackets, ends), strict=True)
-        size = listed(f"{number:.3f} {interval}".rstrip() for number, interval in texts)
-    n, every = len(methods), len({one.method for one in table.comparisons})
-    others = listed(methods) if n <= _MOST_NAMED else f"{'all' if n == every else f'{n} of'} {every} others"
+def _verdict(outcome: int, table: ComparedTable, lengths: Iterable[int], of: Sequence[Difference]) -> str:
+    """Return a sentence about differences with one outcome: of one method, or of too many to name."""
+    others, n, every = of[0].method, *(len({one.method for one in some}) for some in (of, table.comparisons))
+    sizes, text = [(one.of.mean, *_limits(table.metric, one)) for one in of], "{:+z.3f}".format
+    if outcome < _UNDECIDED:  # the verb says which is better
+        text = "{:z.3f}".format
+        sizes = [(mean, low, high) if mean > 0 else (-mean, -high, -low) for mean, low, high in sizes]
+    if n == 1:
+        size = listed(f"{text(size)} {brackets(low, high)}".rstrip() for size, low, high in sizes)
+    else:
+        others = f"{'all' if n == every else f'{n} of'} {every} others"
+        size = " to ".join(dict.fromkeys(text(end) for end, *_ in (min(sizes), max(sizes))))
     about = f"{table.metric}, {listed(map(str, lengths))} bits, {listed(dict.fromkeys(map(_pairs, of)))}"
-    return text.format(table.reference, others, f"{size} ({about})", "s" * (len(methods) == 1))
+    verbs = ("s", "does", "is") if n == 1 else ("", "do", "are")
+    return TEXTS["outcomes"][outcome].format(table.reference, others, f"{size} ({about})", *verbs)
 
 
 def _assumed(scores: Sequence[Score]) -> list[str]:
@@ -143,6 +152,7 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     methods, is_of_runs = scores_by_method(table.scores), any(score.n_runs is not None for score in table.scores)
     columns, strong = {"method": [*methods]}, set[tuple[int, int]]()
+    is_vectors = np.array([any(score.ranking in DISTANCES for score in of.values()) for of in methods.values()])
     if with_files:
         columns["file"] = [", ".join({score.file: None for score in scores.values()}) for scores in methods.values()]
     if is_of_runs:
@@ -150,6 +160,7 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
         columns["runs"] = [between(of) if of else ABSENT for of in runs]
     for n_bits in sorted({score.n_bits for score in table.scores}):
         means, cells = _means(table, [scores.get(n_bits) for scores in methods.values()])
+        means[is_vectors & ~is_vectors.all()] = math.nan  # the best of codes is strong
         if np.isfinite(means).sum() > 1:
             strong |= {(int(down), len(columns)) for down in np.flatnonzero(means == np.nanmax(means))}
         columns[f"{n_bits} bits"] = cells

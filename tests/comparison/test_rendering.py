@@ -49,7 +49,7 @@ def test_a_notebook_shows_the_same_words_in_tables_of_html(files, monkeypatch):
 
 def test_the_verdict_stands_first_and_the_family_of_tests_last(files):
     lines = repr(compare(*files, metrics="mAP", assume="relevance=class labels")).splitlines()
-    assert lines[2].startswith("itq, gist does not differ significantly from <lsh>, gist: 0.110 [-")
+    assert lines[2].startswith("<lsh>, gist does not differ significantly from itq, gist: -0.110 [-")
     assert " ".join(lines[-3:]) == family()
 
 
@@ -70,7 +70,15 @@ def test_the_verdict_holds_for_all_methods_and_code_lengths(experiment):
         "a, gist beats d, gist by 0.300 [0.257, 0.343] and 0.200 [0.157, 0.243] (mAP, 8 and 32 bits, 10 runs).",
     ]
     assert re.fullmatch(r"b, gist beats a, gist by 0.100 \[0.0.*\] \(mAP, 32 bits, 10 runs\)\.", lost)
-    assert re.fullmatch(r"a, gist does not differ significantly from d, gist: 0.010 \[-0.* \(mAP, 16 bits, .*", same)
+    assert re.fullmatch(r"d, gist does not differ significantly from a, gist: \+0.010 \[-0.* \(mAP, 16 bits, .*", same)
+
+
+def test_a_sentence_about_many_methods_has_the_signs_of_their_differences_where_neither_is_better(experiment):
+    sizes = {"a": 0, "b": 0.002, "c": -0.03, "d": 0.001, "e": -0.06}
+    rows = [{"hasher": name, "values": 0.5 + size + np.resize([0.2, -0.2], 10)} for name, size in sizes.items()]
+    rows[0]["values"] = np.full(10, 0.5)
+    (text,) = compare(experiment("x", *rows), against="a").sections[0].text
+    assert text.startswith("all 4 others do not differ significantly from a, gist: -0.060 to +0.002 (mAP, 16 bits, ")
 
 
 def test_the_tables_of_a_paper_state_their_protocol(files, tmp_path, capsys):

@@ -29,7 +29,9 @@ def answer_section(results: Results, selection: Selection) -> Section:
         text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
     losses = _losses(results, selection)
-    text += [PAGE.text("losses", metric=results.metric, table=table) for table in losses if len(table.rows) > 1]
+    learned = [name for name in results.hashers if results.trained_on(at(results.plain, hasher=name))]
+    about = {"metric": results.metric, "others": [*precomputed, *learned]}
+    text += [PAGE.text("losses", table=table, **about) for table in losses if len(table.rows) > 1]
     tables = [_main_table(results, selection), *losses, *_differences(results, selection)]
     return PAGE.section("answer", text, [_by_length(results)], tables)
 
