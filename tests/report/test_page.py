@@ -272,6 +272,9 @@ def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_c
     loss = cells[1].replace("\n", " ")
     assert f"itq at 8 bits: mAP {loss} against the vectors themselves (unhashed)." in of(made, "answer").text
     assert of(made, "answer").figures[0].data["unhashed"].dropna().unique() == pytest.approx([0.8])
+    config = {"hasher_bases": {"itq": "ksh"}, "affinities": "nearest_neighbours"}
+    both = f"(unhashed); of the unsupervised ones, lsh: {cells[0]}."
+    assert any(text.endswith(both.replace("\n", " ")) for text in of(changed(made, config=config), "answer").text)
 
 
 def test_the_answer_says_why_it_has_no_interval(results):
