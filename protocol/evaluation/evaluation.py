@@ -22,7 +22,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
-@partial(suggesting, parts=(Codes, Labels, Nearest))
+@partial(suggesting, parts=(Codes, Labels, Nearest, Outputs))
 def evaluate(
     query_codes: Any,
     database_codes: Any,

@@ -44,6 +44,9 @@ MISTAKES = {
     ),
     "evaluate() has no argument 'metric'. Did you mean 'metrics'?": lambda: hp.evaluate(CODES, CODES, metric="mAP"),
     "evaluate() has no argument 'n_bits'. Pass hp.Codes(..., n_bits=...).": lambda: hp.evaluate(CODES, CODES, n_bits=2),
+    "evaluate() has no argument 'ranking'. Pass hp.Outputs(..., ranking=...).": lambda: hp.evaluate(
+        CODES, CODES, ranking="dot"
+    ),
     "ITQ() has no argument 'bits'. Did you mean 'n_bits'?": lambda: hp.get("hasher", "itq")(bits=32),
     "ITQ() takes 1 argument without a name. Name others: seed=..., n_iter=....": (
         lambda: hp.get("hasher", "itq")(32, 1)
