@@ -9,7 +9,6 @@ from encoded import yaml_of
 import protocol as hp
 from protocol.cli import main
 
-
 METRICS = yaml_of("cases/values.yaml")["metrics"]
 
 
