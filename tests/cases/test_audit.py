@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 
 import protocol as hp
 from protocol.cli import main
@@ -29,19 +30,7 @@ def findings(*splits, **options):
 
 
 @pytest.mark.case("13-split-is-named-wrongly")
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "flickr",
-            (
-                "This split matches DJSRH's split of MIRFlickr-25K in sizes, classes and overlaps; it resembles "
-                "mirflickr_2k in sizes, classes and overlaps, but the training set has 5,000 items (declared 10,000)."
-            ),
-        ),
-        ("nus10", "This split matches nuswide_10_2100 in sizes, classes and overlaps."),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), yaml_of("cases/values.yaml")["named_splits"])
 def test_the_nearest_protocol_has_the_classes_of_the_split(case, name, text):
     ran("make.py", case)
     lists = {part: f"{name}_{part}.txt" for part in ("query", "database", "train")}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 
 from protocol import audit, evaluate
 from protocol.checks import ProtocolError
@@ -20,24 +21,13 @@ def findings(**lists):
     return {finding.name: finding.count for finding in found}
 
 
-def scored(case, query, database, query_labels, database_labels, expected):
-    files = query, database, query_labels, database_labels
-    name = " ".join(str(getattr(file, "values", file)) for file in files)
-    return pytest.param(*files, expected, marks=pytest.mark.case(case), id=name)
+def scored(case, *files, expected=None):
+    codes = [Codes(*file) if isinstance(file, list) else file for file in files]
+    name = " ".join(file[0] if isinstance(file, list) else file for file in files)
+    return pytest.param(*codes, expected, marks=pytest.mark.case(case), id=name)
 
 
-SIGNED = [Codes(file, 20, "big-128") for file in ("q.npy", "d.npy")]
-FORMS = ("bits.txt", "hex.txt", "bits_and_label.tsv", Codes("int64.npy", 16))
-FILES = ("matrix.npy", "semicolon.txt", "bar.txt", "blank.txt", "comma.txt")
-SCORES = [
-    scored("02-list-file-as-labels", *["codes.npy"] * 2, *["list.txt"] * 2, 0.9722),
-    scored("02-list-file-as-labels", *["codes.npy"] * 2, *["multi.txt"] * 2, 0.9615),
-    *(scored("03-several-labels-on-a-line", "q.npy", "d.npy", f"q_{file}", f"d_{file}", 0.8194) for file in FILES),
-    scored("04-signed-packed-codes", *SIGNED, "ql.npy", "dl.npy", 0.9384),
-    *(scored("11-codes-as-text-or-one-integer", *[form] * 2, *["labels.npy"] * 2, None) for form in FORMS),
-    scored("11-codes-as-text-or-one-integer", *["bits.npy"] * 2, *["bits_and_label.tsv"] * 2, None),
-    scored("14-labels-of-minus-one-and-one", "q.npy", "d.npy", "ql.npy", "dl.npy", 0.8194),
-]
+SCORES = [scored(*files, expected=value) for *files, value in yaml_of("cases/values.yaml")["scores"]]
 
 
 @pytest.mark.usefixtures("case")

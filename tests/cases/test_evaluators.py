@@ -4,38 +4,26 @@ import runpy
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 
 from protocol.evaluation import Judgments
 from protocol.evaluators import Way, diagnose, explain
 
 INDEX = Way("mAP", (("ties", "index"),))
-LEFT_OUT = INDEX.but("mAP@r2", undefined="left-out")
+VALUES = yaml_of("cases/values.yaml")
+MEASURES = [pytest.param(*row, marks=pytest.mark.case(case)) for case, *row in VALUES["measures"]]
 
 
-@pytest.mark.parametrize(
-    ("score", "expected"),
-    [
-        pytest.param(".645279", Way("AUPRC[area]", ()), marks=pytest.mark.case("05-area-under-pooled-pr-curve")),
-        pytest.param(".822053", INDEX.but("mAP@r2"), marks=pytest.mark.case("06-map-within-a-hamming-radius")),
-        pytest.param(".835986", LEFT_OUT, marks=pytest.mark.case("06-map-within-a-hamming-radius")),
-        pytest.param(".838097", Way("mAP@r2", ()), marks=pytest.mark.case("06-map-within-a-hamming-radius")),
-        pytest.param(".883955", INDEX.but("MRR"), marks=pytest.mark.case("16-missing-metrics")),
-        pytest.param(".587300", INDEX.but("R-precision"), marks=pytest.mark.case("16-missing-metrics")),
-        pytest.param(".459520", INDEX.but("mAP@R"), marks=pytest.mark.case("16-missing-metrics")),
-    ],
-)
-def test_measures_that_are_reported_as_map_are_found(case, score, expected):
+@pytest.mark.parametrize(("score", "measure", "variants"), MEASURES)
+def test_measures_that_are_reported_as_map_are_found(case, score, measure, variants):
     query, database, query_labels, labels = (np.load(f"{name}.npy") for name in ("q", "d", "ql", "dl"))
     found = explain(score, query, database, query_labels=query_labels, database_labels=labels)
-    assert found.decisive == found.matches[:1] == [expected]
-    assert str(found).startswith(f"{score} (12 bits): {expected.measure}, ")
+    assert found.decisive == found.matches[:1] == [Way(measure, tuple(variants.items()))]
+    assert str(found).startswith(f"{score} (12 bits): {measure}, ")
 
 
 @pytest.mark.case("29-gain-of-ndcg")
-@pytest.mark.parametrize(
-    ("score", "gain", "text"),
-    [(".746320", "linear", "the gain is the level itself"), (".760168", "exponential", "the gain is 2^level - 1")],
-)
+@pytest.mark.parametrize(("score", "gain", "text"), VALUES["gains"])
 def test_the_gain_of_ndcg_is_explained(case, score, gain, text):
     truth = Judgments("qrels.txt", "qid.txt", "did.txt")
     found = explain(score, np.load("q.npy"), np.load("d.npy"), truth=truth, measure="nDCG")

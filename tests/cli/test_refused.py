@@ -11,7 +11,6 @@ from split_files import write_list
 
 from protocol.cli import main
 
-ROOT = Path(__file__).parents[2]
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text())
 CODES = "evaluate --query-codes q.npy --database-codes d.npy"
 COMMANDS = {

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from encoded import yaml_of
+from encoded import refusals, yaml_of
 from official_archives import REFUSED, refused
 
 from protocol import datasets, registry
@@ -13,26 +13,9 @@ from protocol.datasets._dataset import Data, check_statistics
 
 PIXELS = np.zeros((3, 4, 4), dtype=np.uint8)
 IDS = np.array(["a", "b", "c"])
-SHAPES = "(3, height, width) or (3, height, width, 3), not empty, got shape"
-WRONG = [
-    ({"images": PIXELS[:2]}, f"images: expected uint8 {SHAPES} (2, 4, 4)"),
-    ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
-    ({"images": None}, "The dataset contains no images or vectors."),
-    ({"ids": IDS[:0]}, "ids: expected one string per item, shape (n,) with n >= 1, got <U1 of shape (0,)"),
-    ({"ids": np.array(["a", "b", "a"])}, "ids: 'a' is the id of more than one item."),
-    ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
-    ({"labels": np.array([0, 1, 2])}, "labels: expected int64 (n,) from 0 to 1, the indices of the class names"),
-    ({"labels": np.zeros(3, np.int32)}, "got int32 of shape (3,), from 0 to 0."),
-    ({"labels": np.ones((3, 3), bool)}, "or bool (n, 2), got bool of shape (3, 3)"),
-    ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': expected float32 or integers of shape (n, d)"),
-    ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
-    ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': the list of row numbers is empty"),
-    ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
-    ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': a row occurs more than once."),
-]
 
 
-@pytest.mark.parametrize(("changed", "message"), WRONG)
+@pytest.mark.parametrize(("changed", "message"), refusals("datasets/wrong_data.yaml"))
 def test_inconsistent_data_are_refused(changed, message):
     parts = {"images": PIXELS, "labels": np.array([0, 1, 0]), "ids": IDS, "class_names": ("cat", "dog")} | changed
     refused(message, Data, **parts)

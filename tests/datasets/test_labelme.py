@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.io
-from official_archives import refused
+from official_archives import REFUSED, refused
 
 from protocol.datasets.labelme import FILE, load
 from protocol.inputs import text
@@ -42,13 +42,6 @@ def test_the_matrix_of_distances_is_never_decompressed(tmp_path, monkeypatch):
     assert load(paths).vectors["gist"].shape == (22, 6)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"gist": None}, f"{FILE}: no array 'gist'. The file contains: "),
-        ({"ndxtest": np.array([[1.5, 2.0]])}, "ndxtest: expected integers, got 1.5"),
-        ({"ndxtest": np.array([[0.0, 2.0]])}, "partition 'test': expected row numbers from 0 to 21, got -1 to 1"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), REFUSED["labelme"])
 def test_a_wrong_file_is_one_line(tmp_path, changed, message):
     refused(message, load, written(tmp_path, **changed))

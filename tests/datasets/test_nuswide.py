@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from official_archives import refused, write_nuswide
+from official_archives import REFUSED, refused, write_nuswide
 
 from protocol import datasets, registry
 from protocol.datasets.nuswide import CONCEPTS, LABELS, _labels, _lines, _most_frequent, load
@@ -59,22 +59,11 @@ def test_other_numbers_of_concepts_are_refused():
     refused(message, datasets.statistics, "nuswide", {"concepts": 12})
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"concept07": None}, "the archive lacks AllLabels/Labels_concept07.txt"),
-        ({"concept07": "0\n" * 29 + "-1130179\n"}, "for each of 30 images, got '-1130179'"),
-        ({"names": "sky\nsea\n"}, "ConceptsList.zip: 2 lines for 81 concepts."),
-        ({"words": "1 2\n" * 29}, "BoW_int.dat: 29 lines for 30 images."),
-        (
-            {"words": "1 2\n" * 29 + "1 70000\n"},
-            "BoW_int.dat: can't be read as text with int16 integers (could not convert",
-        ),
-        ({"tags": "7000000 tag1\n" * 30}, "All_Tags.txt: its 30 lines are not the 30 photos of ImageList.zip in the"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), REFUSED["nuswide"])
 def test_inconsistent_files_are_named(written, changed, message):
-    refused(message, load, written(**changed))
+    """A file's text is given by its lines, each with how often it is repeated."""
+    texts = {name: "".join(f"{line}\n" * n for line, n in lines.items()) for name, lines in changed.items() if lines}
+    refused(message, load, written(**changed | texts))
 
 
 def test_the_official_ground_truth_has_its_published_counts(shared):

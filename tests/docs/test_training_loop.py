@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 from page_blocks import DOCS, blocks
 
 import protocol as hp
@@ -16,14 +17,7 @@ OUTPUTS, LABELS = np.random.default_rng(0).normal(size=(60, 16)), np.arange(60) 
 BATCHES = [(0, slice(0, 20)), (1, slice(20, 40)), (1, slice(40, 60))]
 
 
-@pytest.mark.parametrize(
-    ("package", "names"),
-    [
-        ("pytorch_lightning", ["mAP", "mAP@5[all]"]),
-        ("mlflow", ["mAP", "mAP_5_all_"]),
-        ("wandb", ["validation/mAP", "validation/mAP@5[all]"]),
-    ],
-)
+@pytest.mark.parametrize(("package", "names"), yaml_of("docs/logged.yaml"))
 def test_the_scores_of_all_batches_are_logged(package, names, monkeypatch):
     logged, evaluator = {}, hp.Evaluator(binarize="sign", metrics=["mAP", "mAP@5[all]"])
     log = {name: lambda scores, step=3: logged.update({step: scores}) for name in ("log", "log_dict", "log_metrics")}

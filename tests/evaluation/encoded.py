@@ -52,8 +52,10 @@ def refusals(name):
 
 def _array(entry):
     """Return a value of a table; arrays repeat values of a dtype over a shape, and sparse matrices have arrays."""
-    if not isinstance(entry, dict) or not entry.keys() & {"csr", "dtype"}:
+    if not isinstance(entry, dict):
         return entry
+    if not entry.keys() & {"csr", "dtype"}:
+        return {key: _array(own) for key, own in entry.items()}
     if "dtype" in entry:
         array = np.array(entry["values"], dtype=entry["dtype"])
         return np.resize(array, entry["shape"]) if "shape" in entry else array

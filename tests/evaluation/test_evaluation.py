@@ -13,7 +13,6 @@ RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((20, 12)) < 0.5, RNG.random((50, 12)) < 0.5
 OF_QUERY, OF_DATABASE = np.arange(20) % 5, np.arange(50) % 4  # the database lacks class 4
 LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
-METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 HAMMING = (QUERY[:, None] != DATABASE).sum(axis=2)
 
 

@@ -6,23 +6,12 @@ from fractions import Fraction
 
 import pytest
 import yaml
+from encoded import yaml_of
 
 from protocol import papers
 from protocol.papers.claims import leaves
 
-# Numbers in the list that it derives itself, or that are in its statement or note; no paper prints them.
-DERIVED = {
-    "S0-01": {2, 6, 10},  # sizes of the balls and of the fullest bucket, from which the example is computed
-    "S0-04": {0.354365, 0.607165},
-    "S0-06": {4 / 8, 8 / 16, 16 / 32},
-    "S0-09": {12, 4096},  # the code length, and how many codes there are
-    "S0-12": {0.5003326679973387},  # the quotient of two numbers of S0-11 and S0-10
-    "S4-03": {0.6667, 0.75, 0.6},
-    "S4-05": {0.0},
-    "S4-06": {1.0, 0.8333, 0.7917},
-    "S0-13": {6.0, 3.0, 12.0},
-    "S4-08": {100},  # the size of the sample
-}
+DERIVED = yaml_of("papers/derived.yaml")
 WORDED = {"S0-13", "S3-22", "S4-11"}  # their numbers are written in words and units there
 
 
@@ -60,6 +49,6 @@ def test_the_ids_are_those_of_the_list_and_more(oracle):
 def test_every_printed_number_is_expected(oracle):
     for entry in oracle["claims"]:
         expected = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
-        for number in set(numbers(entry.get("values"))) - DERIVED.get(entry["id"], set()):
+        for number in set(numbers(entry.get("values"))) - {*DERIVED.get(entry["id"], [])}:
             if entry["id"] not in WORDED:
                 assert any(abs(number - mine) < 1e-9 for mine in expected), (entry["id"], number)

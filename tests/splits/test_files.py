@@ -23,7 +23,6 @@ Y = np.arange(60) % 3
 PARTS = registry.get("split", "standard").split(
     60, Y, sizes={"query": 6, "validation_query": 3, "validation_database": 9, "train": 12}, seed=0
 )
-NONE = np.empty(0, dtype=np.int64)
 
 
 def same(found, parts):

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from encoded import yaml_of
 from project import ELSEWHERE, RESULTS, SMALL, Results, planned
 
 from protocol.configuration import records
 
 pytestmark = pytest.mark.ci
-SCORED = {"score": 2, "metrics": 1}
-TRAINED = {"sample": 2, "preprocessing": 2, "model": 4, "models": 1}
+CASES = yaml_of("workflow/reruns.yaml")
+SCORED = CASES["scored"]
 
 
 def append(path: Path, text: str) -> None:
@@ -26,19 +27,7 @@ def results(tiny, tmp_path_factory) -> Results:
     return tiny.copy_to(Results(tmp_path_factory.mktemp("planned")))
 
 
-@pytest.mark.parametrize(
-    ("changes", "target", "jobs"),
-    [
-        ({}, "all", {}),
-        ({"mirror": "/", "offline": True}, "all", {}),
-        ({"runs": 3}, "splits", {"sample": 1, "split": 2, "splits": 1}),
-        ({"seed": 1}, "models", TRAINED),
-        ({"seed": 1}, "splits", {"sample": 2, "split": 4, "splits": 1}),
-        ({"experiment": "other"}, "models", TRAINED),  # neither its dataset nor its feature
-        ({"extension_bits": [1, 3]}, "metrics", SCORED),
-        ({"n_bits": [8, 12, 16, 32]}, "metrics", {"model": 4, "count": 2} | SCORED),
-    ],
-)
+@pytest.mark.parametrize(("changes", "target", "jobs"), CASES["changed"])
 def test_a_changed_configuration_repeats_only_what_depends_on_it(results, changes, target, jobs):
     assert results.planned(SMALL | changes, target) == jobs
 
