@@ -22,6 +22,7 @@ from protocol.inputs import validation
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
+from protocol.quantisers.representations import lengths, ranked_otherwise
 from protocol.quantisers.rescoring import hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import Distance, check_rows, nearest, pair_distances
@@ -138,8 +139,8 @@ class Attribution(Printed):
         One for each set of results.
     faults : tuple of Fault
     warnings : tuple of str
-        Codes or results that are hardly nearer than random items, or results that fit another distance between vectors
-        than the one that defines the true neighbours.
+        Codes or results that are hardly nearer than random items, or that are ranked by, or fit, another distance
+        between vectors than the one that defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -243,17 +244,24 @@ class _Space(NamedTuple):
         """
         if self.distance is None:
             return 0.0
-        error, length = _ERROR * self.query.shape[1] ** 0.5, _lengths(self.query)
+        error, length = _ERROR * self.query.shape[1] ** 0.5, lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
             return error / np.maximum(2 * distances, np.sqrt(error) + 1e-300)
         if self.distance == "dot":
-            return error * length[:, None] * _lengths(self.database).max()
+            return error * length[:, None] * lengths(self.database).max()
         return error
+
+    def kinds(self, apart: Floats) -> Iterator[tuple[str, Distance | None, Floats, Floats, Floats, bool]]:
+        """Yield what engines may return for distances: name, distance, values, their ends, and if they fall."""
+        error, by_bits = self.tolerance(apart), {"Hamming distances / code length": lambda h: h / self.n_bits}
+        for name, of in (_KINDS[self.distance] | (by_bits if self.distance is None else {})).items():
+            low, high = np.sort([of(apart - error), of(apart + error)], axis=0)
+            yield name, self.distance, of(apart), low, high, of(1.0) < of(0.0)
 
     def others(self) -> list["_Space"]:
         """Return the same vectors with each other distance; none for codes, and if a vector may not have it."""
-        if self.distance is None or min(_lengths(side).min() for side in self[:2]) < 1e-100:
+        if self.distance is None or min(lengths(side).min() for side in self[:2]) < 1e-100:
             return []
         return [self._replace(distance=one) for one in get_args(Distance) if one != self.distance]
 
@@ -339,7 +347,7 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    spaces = _spaces(codes, vectors)
+    spaces, otherwise = _spaces(codes, vectors)
     sizes = len(spaces[0].query), len(spaces[0].database)
     returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
     k = next(iter(returned.values()))[0].shape[1]
@@ -353,22 +361,24 @@ def attribute(
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
     space = "vector" if codes is None else "code"
     return Attribution(
-        rows, tuple(chain(*faults)), tuple(chain(of_codes, *warnings)), by_name, space, neighbours, k, *sizes
+        rows, tuple(chain(*faults)), (*otherwise, *of_codes, *chain(*warnings)), by_name, space, neighbours, k, *sizes
     )
 
 
-def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:
-    """Return what defines neighbours: first what the engine searches, last what the true ones are by."""
-    spaces = list[_Space]()
+def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[list[_Space], tuple[str, ...]]:
+    """Return what defines neighbours: first what the engine searches, last what the true ones are by; and warnings."""
+    spaces, otherwise = list[_Space](), tuple[str, ...]()
     if codes is not None:
-        spaces.append(_of_codes(read_codes(*codes)))
+        pair = read_codes(*codes)
+        spaces.append(_of_codes(pair))
     if vectors is not None:
         spaces.append(_Space(*vectors.vectors(), 0, vectors.distance))
         check_rows(spaces[-1].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
         check_sizes((len(spaces[0].query), len(spaces[0].database)), *spaces[-1][:2])
+        otherwise = () if codes is None else ranked_otherwise(pair, spaces[-1].database, vectors.distance)
     if not spaces:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    return spaces
+    return spaces, otherwise
 
 
 def _of_codes(pair: CodePair) -> _Space:
@@ -446,12 +456,6 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
             apart = np.pad(apart[:, :k], missing)
         returned[name] = np.pad(rows, missing, constant_values=-1), apart
     return returned
-
-
-def _lengths(vectors: NDArray) -> Floats:
-    """Return the Euclidean lengths of vectors, (n,)."""
-    every = np.arange(len(vectors))
-    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
 
 
 def _measured(
@@ -560,21 +564,40 @@ def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kin
     """
     before, after = returned[:, :-1], returned[:, 1:]
     rises, falls = (np.pad(steps, [(0, 0), (1, 0)]) for steps in (after > before, after < before))
-    largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
+    sign = int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
     order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
     unknown = f"of no known kind, or rows are in another order, so not compared with those of the items; {order}"
     kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
     is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
-    for space, apart in measures:
-        tolerance = space.tolerance(apart)
-        for name, of in _KINDS[space.distance].items():
-            low, high = np.sort([of(apart - tolerance), of(apart + tolerance)], axis=0)
-            differs = is_item & ~((low <= returned) & (returned <= high))
+    kinds, known = [kind for space, apart in measures for kind in space.kinds(apart)], returned[is_known]
+    for rounded, rounding in _roundings(np.where(is_known, returned, known[0])) if known.size else ():
+        largest = np.nextafter(1, 0) if rounded else _SMALLEST_SHARE
+        for name, distance, right, low, high, is_falling in kinds:
+            differs = is_item & ~((low - rounding <= returned) & (returned <= high + rounding))
             agrees = ~(differs & is_known).any(axis=1)[is_known.any(axis=1)]
-            if agrees.sum() > largest * agrees.size:
-                unsorted, largest = rises if of(1.0) < of(0.0) else falls, agrees.mean()
-                kind = name, space.distance, of(apart), differs, unsorted
+            if agrees.mean() > largest:
+                largest, unsorted = agrees.mean(), rises if is_falling else falls
+                kind = name + rounded, distance, right, differs, unsorted
+        if kind[0] != unknown:
+            break
     return kind
+
+
+def _roundings(distances: Floats) -> Iterator[tuple[str, Any]]:
+    """Yield how distances may have been rounded, in words, and by how much; first to float32.
+
+    From the smallest to the largest are at least ten steps of decimals or float16, so that few others agree as well.
+    """
+    single = _ERROR / 2 * np.abs(distances)
+    yield "", single
+    steps: dict[str, tuple[Any, Any]]
+    steps = {f" rounded to {10.0**-n:g}": (np.round(distances, n), 10.0**-n) for n in range(7)}
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = distances.astype(np.float16)
+        steps[" in float16"] = half, np.spacing(np.abs(half)).astype(np.float64)
+    for words, (rounded, step) in steps.items():
+        if (np.abs(rounded - distances) <= single).all() and 10 * np.max(step) <= np.ptp(distances):
+            yield words, step / 2 + single
 
 
 def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> LostRecall:

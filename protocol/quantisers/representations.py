@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts, Relevance, count, count_by_distance
+from protocol.counting.counts import Floats
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
@@ -20,7 +21,7 @@ from protocol.hashers.training_set import MAGNITUDES, check_magnitude
 from protocol.inputs.arrays import matrix_from
 from protocol.parallel import Step
 from protocol.quantisers._quantiser import COMPARED, Quantiser
-from protocol.truth import Distance, balanced, check_rows
+from protocol.truth import DISTANCES, Distance, balanced, check_rows, pair_distances
 
 if TYPE_CHECKING:
     from protocol.hashers import Hasher
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SAMPLE = 10_000
 """The number of database rows on which a hasher is fitted if there are no training vectors."""
 _BLOCK_BYTES = 16 << 20
+_SAME_LENGTH = 1e-3
+"""Vectors have one length if all agree up to this share of it, which float16 and text may have lost."""
 
 
 def plugin_of(name: str, dimension: int | None = None, seed: int = 0) -> "Quantiser | Hasher":
@@ -149,6 +152,27 @@ class Representation(NamedTuple):
         named = {str(k): relevance for k, relevance in relevances.items()}
         counts = count(*self.codes[:3], named, buckets=False, threads=threads, progress=done)
         return {int(k): of_number for k, of_number in counts.items()}
+
+
+def lengths(vectors: NDArray) -> Floats:
+    """Return the Euclidean lengths of vectors, (n,)."""
+    every = np.arange(len(vectors))
+    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
+
+
+def ranked_otherwise(pair: CodePair, database: NDArray, distance: Distance) -> tuple[str, ...]:
+    """Return a warning if outputs are ranked by another distance than the vectors of a database.
+
+    Vectors of one length have the same nearest items by each distance. So have outputs, if cosines should rank them.
+    """
+    if pair.ranking not in DISTANCES or pair.ranking == distance:
+        return ()
+    sides = [database, pair.database] if distance == "cosine" else [database]
+    if any(np.ptp(apart := lengths(side)) <= _SAME_LENGTH * apart.max() for side in sides):
+        return ()
+    hint = f'(in Python, distance="{pair.ranking}" of hp.Nearest, or hp.Outputs(..., "{distance}"))'
+    options = f"--distance {pair.ranking}, or --ranking {distance}"
+    return (f"ranked by {pair.ranking}, but the truth is by {distance}: {options} {hint}?",)
 
 
 def represent(
