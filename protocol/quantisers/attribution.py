@@ -32,7 +32,8 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
-_MOST = 0.9  # of the queries
+_MOST, _FEW = 0.9, 5
+"""Of the queries; and of items, of which a search that finds most seldom misses all."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -502,7 +503,7 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
     if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
         yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
     n = int(((lost.exact == 0) & (ids >= 0).all(axis=1)).sum())
-    if n > len(ids) / 10 and (lost.exact > _MOST).sum() > (lost.exact > 0).sum() / 2:
+    if n > len(ids) / 10 and ids.shape[1] >= _FEW and (lost.exact > _MOST).sum() > (lost.exact > 0).sum() / 2:
         others = "found none of their K nearest items, and most others nearly all"
         yield f"{lost.name}: {n:,} of {len(ids):,} queries {others}. Are some rows in another order?"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):

@@ -160,8 +160,8 @@ def test_outputs_that_are_ranked_by_another_distance_are_named(ranking, caplog):
     whole = [np.rint(side * 20).astype(np.int8) for side in (QUERY, DATABASE)]
     for distance in DISTANCES:
         warnings = lost((Outputs(whole[0], ranking), whole[1]), k=5, distance=distance).warnings
-        options = f"--distance {ranking}, or --ranking {distance} (in Python, of hp.Nearest and hp.Outputs)?"
-        assert warnings == (f"ranked by {ranking}, but the truth is by {distance}: {options}",) * (ranking != distance)
+        said = f"ranked by {ranking}, but the truth is by {distance}: --distance {ranking}, or --ranking {distance} (in"
+        assert [one.startswith(said) for one in warnings] == [True] * (ranking != distance)
     assert f"int8 values are ranked by {ranking} as they are, without scale or offset" in caplog.messages
     for query, database in ((QUERY, DATABASE), UNIT):  # vectors of one length rank alike
         outputs = Outputs(UNIT[0], "euclidean"), UNIT[1].astype(np.float16).astype(np.float64)
