@@ -13,7 +13,7 @@ from protocol.checks import ProtocolError, counted, integer
 from protocol.codes import unpack
 from protocol.counting import HammingCounts, count_by_distance, count_in_shards
 from protocol.counting.counts import Floats, Integers
-from protocol.evaluation.code_pairs import read_codes
+from protocol.evaluation.code_pairs import Outputs, read_codes
 from protocol.evaluation.ground_truth import SAME, Nearest, check_sizes
 from protocol.evaluation.output import DISTANCE_NAMES, with_ties
 from protocol.evaluation.printed import Printed
@@ -356,7 +356,8 @@ def attribute(
     measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
-    otherwise = ranked_otherwise(spaces[0].distance, spaces[0].database, spaces[-1].distance, spaces[-1].database)
+    ranking = codes[0].ranking if codes is not None and isinstance(codes[0], Outputs) else "hamming"
+    otherwise = ranked_otherwise(ranking, spaces[0].database, spaces[-1].distance, spaces[-1].database)
     of_codes = () if ideal.counts is None else hardly_nearer("codes", 1 - rows[0].lost_to_code, k, sizes[1])
     n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
     space, ties = "vector" if codes is None else "code", with_ties(n_true.min(), n_true.max(), k)
