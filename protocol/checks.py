@@ -253,7 +253,8 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
         The option, such as "distance"; or the kind of name and its place, such as "key in the config file". Both may
         follow the name of a file and a colon.
     listing : str, default=""
-        The command that prints all choices of a kind of name. The message names it if there are many choices.
+        The command that prints all choices of a kind of name, or two as in "a` and `b". The message names it if there
+        are many choices.
 
     Raises
     ------
@@ -272,7 +273,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     if named and not any((listing, owner, is_long)):
         raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
     unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{owner}"
-    lists = f" `{listing}` lists all {len(allowed)}." * bool(listing)
+    lists = f" `{listing}` list{'s' * ('`' not in listing)} all {len(allowed)}." * bool(listing)
     if is_long and hint + lists:
         raise ProtocolError(f"{unknown}.{hint}{lists}")
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, given, passed, refuse_without, show, write
 from protocol.cli.evaluate import codes, nearest
@@ -97,6 +96,4 @@ def _codes(arguments: argparse.Namespace) -> Any:
     if encoding:
         hint = "A hasher is named with its code length, as in itq:n_bits=16"
         raise ProtocolError(f"{encoding[0]} needs --query-codes and --database-codes as well. {hint}.")
-    hasher = arguments.hasher or "sign"
-    registry.HASHERS.check(hasher.partition(":")[0], registry.names("quantiser"))  # these are refused later
-    return hasher
+    return arguments.hasher or "sign"

@@ -215,6 +215,8 @@ def _doubt_vectors(query: NDArray, database: NDArray, ranking: str) -> None:
         text.INPUTS.warning("the queries are %s, the database is %s: %s", query.dtype, database.dtype, scale)
     elif all(np.isin(side, (-1, 0, 1)).all() for side in (query, database)):
         text.INPUTS.warning("codes are ranked as vectors, because the ranking is %s", ranking)
+    elif query.dtype.kind in "iu":
+        text.INPUTS.info("%s values are ranked by %s as they are, without scale or offset", database.dtype, ranking)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:

@@ -26,9 +26,9 @@ _FEW = 10  # at most this many labels are listed
 _MANY, _NEAR_CHANCE = 100, 1.1
 """With at least so many queries, a mAP up to this multiple of that of a random order is noted."""
 _COUNTED = {"zero": "as 0", "drop": "left out"}
-_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+DISTANCE_NAMES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"} | {
-    distance: f"real-valued vectors ranked by {name}" for distance, name in _DISTANCES.items()
+    distance: f"real-valued vectors ranked by {name}" for distance, name in DISTANCE_NAMES.items()
 }
 
 
@@ -50,7 +50,7 @@ def input_lines(evaluation: ScoredRanking) -> list[str]:
     sizes = [counted(n, "query")]
     if isinstance(evaluation, Evaluation):
         of_database = "" if evaluation.ranking == "hamming" else "database "
-        dimensions = [counted(evaluation.codes.query.shape[1], "dimension")] * (evaluation.ranking in _DISTANCES)
+        dimensions = [counted(evaluation.codes.query.shape[1], "dimension")] * (evaluation.ranking in DISTANCE_NAMES)
         sizes += [counted(evaluation.n_database, "database item"), *dimensions, counted(evaluation.n_bits, "bit")]
         sizes += [f"{of_database}binarised by {evaluation.binarize}"] if evaluation.binarize else []
     facts = [", ".join(sizes), _RANKING.get(evaluation.ranking, ""), _about_relevance(evaluation)]
@@ -71,7 +71,7 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
     (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
     if nearest is not None:
         k, ties = nearest.relevant, with_ties(fewest, most, nearest.relevant)
-        by = f"{_DISTANCES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
+        by = f"{DISTANCE_NAMES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
         return f"relevant: the {k:,} nearest by {by}{ties}"
     if evaluation.labels_not_in_database is not None:
         return ""

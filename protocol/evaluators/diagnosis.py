@@ -23,7 +23,6 @@ from protocol.inputs.fields import read_table
 from protocol.inputs.text import INPUTS
 from protocol.scores.tables import Table, filled, write_csv
 
-FORMS = ("bits", "signs")
 ANSWERS = "answers.csv"
 _TOLERANCE = 1e-6
 """The precision of an evaluator in float32."""
@@ -47,7 +46,6 @@ _TEXTS = TEXTS["diagnosis"]
 _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
-_FLIPPED = 0.3
 _ITEMS = 60
 """The size of most databases, at least three times the cutoff."""
 _QUERIES = 150
@@ -116,7 +114,7 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
         labels = [np.arange(_QUERIES) % n_classes, rng.integers(0, n_classes, n_items)]
         labels[1][:n_classes] = np.arange(n_classes)  # no class is empty
-        query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < _FLIPPED) for side in labels)
+        query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < 0.3) for side in labels)
         cases.append(SmallCase(name, query, items, *labels))
         return cases[-1]
 
@@ -213,7 +211,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     >>> diagnose(precision_at_1).matches[0]
     Way(measure='P@1', variants=(('ties', 'index'),))
     """
-    one_of(codes, FORMS, "codes")
+    one_of(codes, ["bits", "signs"], "codes")
     of_classes = _called(function, codes, cutoff)
     of_one_hot = of_classes if of_classes.matches else _called(function, codes, cutoff, is_one_hot=True)
     # An evaluation that gives all answers is better than one that gives most, and that is better than errors.

@@ -25,7 +25,6 @@ _SAMPLE, _ORDERS, _SHUFFLED = (50, 500), (8, 32), 2_500_000
 number divided by the size of the database if it is between them."""
 _QUERIES = 64
 """Queries that are ranked at a time."""
-_RECALLS = np.arange(11) / 10
 RADII = (0, 1, 2, 3)
 WHOLE = ("mAP@R", "R-precision", "MRR")
 """Measures that have no cutoff of their own."""
@@ -298,7 +297,7 @@ def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], 
         sums["precision", "by-hits"] = _until(precisions, np.minimum(cutoffs, n)[None])
         sums["precision", "trapezoid"] = _until((precisions + before) / 2, until)
         largest = np.maximum.accumulate(precisions[:, ::-1], axis=1)[:, ::-1]
-        at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1
+        at_recall = np.maximum(np.ceil(np.arange(11) / 10 * n - 1e-9).astype(int), 1) - 1
         eleven = n * largest[:, at_recall].mean(axis=1) if n else np.zeros(n_lists)
         for variant, complete in (("interpolated", largest.sum(axis=1)), ("eleven-points", eleven)):
             sums["precision", variant] = np.full(until.shape, np.nan)

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -200,6 +200,8 @@ class Explanation(Printed):
     n_bits: tuple[int, ...]
     values: Mapping[Way, NDArray[np.float64]]
     has_untried: bool = False
+    _chances: dict[tuple[bool, int], float] = field(default_factory=dict, init=False)
+    """The chances that were computed, by whether the order of ties is random, and the weight."""
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
@@ -299,11 +301,6 @@ class Explanation(Printed):
             n_near = len(np.unique(known[near].round(12), axis=0))
             chances.append(n_near * float(np.prod(np.minimum(1, widths / np.maximum(deviations[row], 1e-300)))))
         return min(1.0, max(chances))
-
-    @cached_property
-    def _chances(self) -> dict[tuple[bool, int], float]:
-        """The chances that were computed, by whether the order of ties is random, and the weight."""
-        return {}
 
     @property
     def decisive(self) -> list[Way]:

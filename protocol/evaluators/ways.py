@@ -128,8 +128,7 @@ def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | 
         cases[plain.but(codes="exchanged")] = exchanged, LabelRelevance(database_labels, query_labels)
         if relevance.kind != "class labels":
             _, sets = np.unique(np.concatenate([query_labels, database_labels]), axis=0, return_inverse=True)
-            sets = sets.ravel()
-            same_set = LabelRelevance(sets[: len(query)], sets[len(query) :])
+            same_set = LabelRelevance(*np.split(sets.ravel(), [len(query)]))
             first_label = LabelRelevance(query_labels.argmax(axis=1), database_labels.argmax(axis=1))
             cases[plain.but(relevance="same-set")] = distances[""], same_set
             cases[plain.but(relevance="first-label")] = distances[""], first_label

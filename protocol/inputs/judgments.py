@@ -24,7 +24,8 @@ _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
-_AS_RUN = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
+_AS_RUN = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`, "
+_AS_RUN += "whose score is minus the distance, or the similarity."
 _Ids = Sequence[Mapping[str, int]]
 Number = TypeVar("Number", int, float)
 
@@ -189,7 +190,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
         array = _of_ids(values, name, ids)
         array = matrix_from(values, role, "K") if array is None else array
         if len(array) != n_queries:
-            hint = f" {_AS_RUN}" * (is_file(values) and array.shape[1] == 3)
+            hint = f" {_AS_RUN}" * (is_file(values) and array.shape[1] in (3, 4))
             raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.{hint}")
         return array
     rows = _ranked_rows(read_run(values), name, ids)
@@ -234,6 +235,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     no_rows = sorted(word for word in words if are_numbers and not 0 <= float(word) < len(given))
     if lacking := words - given.keys():
         if are_numbers and not (given and no_rows):
+            _check_cells(rows, name)
             if given:
                 text.INPUTS.info("%s: row numbers, because %s is not an id of the database", name, min(lacking))
             return None
@@ -247,6 +249,14 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         hint = "Save a run of TREC if they are ids, or leave out the lists of ids"
         raise ProtocolError(f"{name}: {min(words)!r} may be an id or a row number. {hint}.")
     return _padded([[given.get(word, -1) for word in row] for row in rows])
+
+
+def _check_cells(rows: Sequence[Sequence[str]], name: str) -> None:
+    """Raise ProtocolError if a row of items has an empty cell, or fewer cells than others below the first row."""
+    n_cells = max(map(len, rows[1:] or rows))
+    if short := [row for row in rows if "" in row or len(row) < n_cells]:
+        row = f"{','.join(short[0])[:60]!r} has an empty cell, or fewer than other rows"
+        raise ProtocolError(f"{name}: {row}. Write -1 where there is no item.")
 
 
 def _words(line: str) -> list[str]:

@@ -13,15 +13,16 @@ from protocol.checks import ProtocolError, counted, integer
 from protocol.codes import unpack
 from protocol.counting import HammingCounts, count_by_distance, count_in_shards
 from protocol.counting.counts import Floats, Integers
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import Outputs, read_codes
 from protocol.evaluation.ground_truth import SAME, Nearest, check_sizes
-from protocol.evaluation.output import with_ties
+from protocol.evaluation.output import DISTANCE_NAMES, with_ties
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs import validation
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
+from protocol.quantisers.representations import lengths, ranked_otherwise
 from protocol.quantisers.rescoring import hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import Distance, check_rows, nearest, pair_distances
@@ -31,7 +32,8 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
-_MOST = 0.9  # of the queries
+_MOST, _FEW = 0.9, 5
+"""Of the queries; and of items, of which a search that finds most seldom misses all."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -39,7 +41,6 @@ _Returned = tuple[Integers, Floats | None]
 _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
-_BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
 _KINDS: dict[Distance | None, dict[str, Callable[[Any], Any]]] = {
     None: {"Hamming distances": lambda h: h},
     "cosine": {
@@ -138,8 +139,8 @@ class Attribution(Printed):
         One for each set of results.
     faults : tuple of Fault
     warnings : tuple of str
-        Codes or results that are hardly nearer than random items, or results that fit another distance between vectors
-        than the one that defines the true neighbours.
+        Codes or results that are hardly nearer than random items, or that are ranked by, or fit, another distance
+        between vectors than the one that defines the true neighbours.
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
     space : str
@@ -169,10 +170,10 @@ class Attribution(Printed):
         lines += (f"warning: {warning}" for warning in self.warnings)
         titles = {"recall": f"recall@{self.k}"} | _LOST | {"exact": f"exact by {self.space}"}
         titles = {name: title for name, title in titles.items() if getattr(first, name) is not None}
-        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in titles)] for row in self.rows]
+        cells = [[row.name, *(f"{round(getattr(row, name), 4) + 0.0:.4f}" for name in titles)] for row in self.rows]
         result: list[str | Table] = ["\n".join(lines), Table("attribution", "", ["results", *titles.values()], cells)]
         if first.lost_to_ties is not None:
-            gains = -first.most_lost_to_ties, -first.least_lost_to_ties
+            gains = (round(-lost, 2) + 0.0 for lost in (first.most_lost_to_ties, first.least_lost_to_ties))
             result.append("ties change the recall of an exact search by {:+.2f} to {:+.2f}".format(*gains))
         return result + ["\n".join(map(str, self.faults))] * bool(self.faults)
 
@@ -214,7 +215,7 @@ class _Space(NamedTuple):
     ----------
     query, database : ndarray, shapes (n_queries, d), (n_database, d)
     n_bits : int
-        The code length; 0 for vectors.
+        The code length; of vectors, any number.
     distance : {"cosine", "euclidean", "dot"} or None
         None for codes.
     """
@@ -243,17 +244,24 @@ class _Space(NamedTuple):
         """
         if self.distance is None:
             return 0.0
-        error, length = _ERROR * self.query.shape[1] ** 0.5, _lengths(self.query)
+        error, length = _ERROR * self.query.shape[1] ** 0.5, lengths(self.query)
         if self.distance == "euclidean":
             error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
             return error / np.maximum(2 * distances, np.sqrt(error) + 1e-300)
         if self.distance == "dot":
-            return error * length[:, None] * _lengths(self.database).max()
+            return error * length[:, None] * lengths(self.database).max()
         return error
+
+    def kinds(self, apart: Floats) -> Iterator[tuple[str, Distance | None, Floats, Floats, Floats, bool]]:
+        """Yield what engines may return for distances: name, distance, values, their ends, and if they fall."""
+        error, by_bits = self.tolerance(apart), {"Hamming distances / code length": lambda h: h / self.n_bits}
+        for name, of in (_KINDS[self.distance] | (by_bits if self.distance is None else {})).items():
+            low, high = np.sort([of(apart - error), of(apart + error)], axis=0)
+            yield name, self.distance, of(apart), low, high, of(1.0) < of(0.0)
 
     def others(self) -> list["_Space"]:
         """Return the same vectors with each other distance; none for codes, and if a vector may not have it."""
-        if self.distance is None or min(_lengths(side).min() for side in self[:2]) < 1e-100:
+        if self.distance is None or min(lengths(side).min() for side in self[:2]) < 1e-100:
             return []
         return [self._replace(distance=one) for one in get_args(Distance) if one != self.distance]
 
@@ -300,9 +308,10 @@ def attribute(
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
         The distances that the engine returned with the results, in the same form. Their kind is recognised by their
-        values: Hamming distances of codes; or of vectors, Euclidean distances, cosines, or 1 minus them, and inner
-        products, negated, or 1 minus them; Euclidean distances may be squared, and those of unit vectors.
-        Others, such as half precision, are of no known kind; only their order is checked.
+        values: Hamming distances of codes, which may be divided by the code length; or of vectors, Euclidean distances,
+        cosines, or 1 minus them, and inner products, negated, or 1 minus them; Euclidean distances may be squared, and
+        those of unit vectors. They may be rounded to decimals or float16 if all agree. Others are of no known kind;
+        only their order is checked.
     ids : pair, optional
         The ids of queries, or None, and of database items in the results, in the order of the codes or vectors, or
         their files with an id on each line. If None, results have row numbers.
@@ -347,13 +356,15 @@ def attribute(
     measured = [_measured(name, of, spaces, ideal, exact, threads) for name, of in returned.items()]
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
+    ranking = codes[0].ranking if codes is not None and isinstance(codes[0], Outputs) else "hamming"
+    otherwise = ranked_otherwise(ranking, spaces[0].database, spaces[-1].distance, spaces[-1].database)
     of_codes = () if ideal.counts is None else hardly_nearer("codes", 1 - rows[0].lost_to_code, k, sizes[1])
     n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
-    by, ties = _BY[vectors.distance] if vectors else "code", with_ties(n_true.min(), n_true.max(), k)
+    space, ties = "vector" if codes is None else "code", with_ties(n_true.min(), n_true.max(), k)
+    by = f"{DISTANCE_NAMES[vectors.distance]} of the vectors" if vectors else "code"
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
-    space = "vector" if codes is None else "code"
     return Attribution(
-        rows, tuple(chain(*faults)), tuple(chain(of_codes, *warnings)), by_name, space, neighbours, k, *sizes
+        rows, tuple(chain(*faults)), (*otherwise, *of_codes, *chain(*warnings)), by_name, space, neighbours, k, *sizes
     )
 
 
@@ -361,7 +372,10 @@ def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Spa
     """Return what defines neighbours: first what the engine searches, last what the true ones are by."""
     spaces = list[_Space]()
     if codes is not None:
-        spaces.append(_of_codes(read_codes(*codes)))
+        pair = read_codes(*codes)
+        database = 2 * unpack(*pair[1:3]).astype(np.int8) - 1 if pair.ranking == "asymmetric" else pair.database
+        distance = {"hamming": None, "asymmetric": "dot"}.get(pair.ranking, pair.ranking)
+        spaces.append(_Space(pair.query, database, pair.n_bits, cast("Distance | None", distance)))
     if vectors is not None:
         spaces.append(_Space(*vectors.vectors(), 0, vectors.distance))
         check_rows(spaces[-1].query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
@@ -369,15 +383,6 @@ def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Spa
     if not spaces:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
     return spaces
-
-
-def _of_codes(pair: CodePair) -> _Space:
-    """Return what an engine searches: codes, or real-valued items, which are +1 and -1 in the asymmetric ranking."""
-    if pair.ranking == "hamming":
-        return _Space(*pair[:3], None)
-    if pair.ranking == "asymmetric":
-        return _Space(pair.query, 2 * unpack(pair.database, pair.n_bits).astype(np.int8) - 1, 0, "dot")
-    return _Space(*pair[:2], 0, cast("Distance", pair.ranking))
 
 
 def _by_vectors(space: _Space, k: int, threads: int, progress: Progress) -> tuple[_Exact, Relevance]:
@@ -436,7 +441,8 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
     for name, (values, of_values) in by_name.items():
         shape, label, apart = items[name].shape, named(values, "results"), None
-        rows, missing = as_integers(items[name][:, :k], label), [(0, 0), (0, max(0, k - shape[1]))]
+        rows = as_integers(items[name][:, :k], label, "row numbers, where -1 means no item")
+        missing = [(0, 0), (0, max(0, k - shape[1]))]
         if validation.count_from_one(found := rows[rows != -1], sizes[1]):
             validation.rows(found, sizes[1], label)
         if of_values is not None:
@@ -446,12 +452,6 @@ def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]
             apart = np.pad(apart[:, :k], missing)
         returned[name] = np.pad(rows, missing, constant_values=-1), apart
     return returned
-
-
-def _lengths(vectors: NDArray) -> Floats:
-    """Return the Euclidean lengths of vectors, (n,)."""
-    every = np.arange(len(vectors))
-    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
 
 
 def _measured(
@@ -472,7 +472,8 @@ def _measured(
             query = int(queries[0])
             faults.append(Fault(name, kind, queries.size, query, example(query, int(is_wrong[query].argmax()))))
 
-    add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
+    hint = "pass own ids as --database-ids (ids=)" if n_database <= np.median(ids) < 2**32 - 1 else "-1 means no item"
+    add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,} from 0; {hint}")
     add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
     add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     add("nearer items left out", claims_exact & (lost.exact[:, None] < 1), lambda q, _: _left_out(space, q, ids[q]))
@@ -485,8 +486,7 @@ def _measured(
 
         add("distances not sorted", unsorted, lambda q, i: f"{example(q, i)} after {distances[q, i - 1]:.6g}")
         add("impossible distances", differs, lambda q, i: f"{example(q, i)}, but is at distance {right[q, i]:.6g}")
-    own = measures[: len(spaces)]
-    warnings = [*_disorder(lost, once, own, ideal), *_doubts(lost, once, distance, spaces, threads)]
+    warnings = [*_disorder(lost, once, measures[: len(spaces)], ideal), *_doubts(lost, once, distance, spaces, threads)]
     return replace(lost, distances=form), faults, warnings
 
 
@@ -503,6 +503,10 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
     n = int((of_vectors <= SAME).any(axis=1).sum())
     if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
         yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
+    n = int(((lost.exact == 0) & (ids >= 0).all(axis=1)).sum())
+    if n > len(ids) / 10 and ids.shape[1] >= _FEW and (lost.exact > _MOST).sum() > (lost.exact > 0).sum() / 2:
+        others = "found none of their K nearest items, and most others nearly all"
+        yield f"{lost.name}: {n:,} of {len(ids):,} queries {others}. Are some rows in another order?"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
         yield f"{lost.name}: the first item is farther than the last one. Are the farthest first?"
 
@@ -560,21 +564,36 @@ def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kin
     """
     before, after = returned[:, :-1], returned[:, 1:]
     rises, falls = (np.pad(steps, [(0, 0), (1, 0)]) for steps in (after > before, after < before))
-    largest, sign = _SMALLEST_SHARE, int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
+    sign = int(np.sign(rises.any(axis=1).sum() - falls.any(axis=1).sum()))
     order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
     unknown = f"of no known kind, or rows are in another order, so not compared with those of the items; {order}"
     kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
     is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
-    for space, apart in measures:
-        tolerance = space.tolerance(apart)
-        for name, of in _KINDS[space.distance].items():
-            low, high = np.sort([of(apart - tolerance), of(apart + tolerance)], axis=0)
-            differs = is_item & ~((low <= returned) & (returned <= high))
+    kinds, known = [kind for space, apart in measures for kind in space.kinds(apart)], returned[is_known]
+    for rounded, rounding in _roundings(np.where(is_known, returned, known[0])) if known.size else ():
+        largest = np.nextafter(1, 0) if rounded else _SMALLEST_SHARE
+        for name, distance, right, low, high, is_falling in kinds:
+            differs = is_item & ~((low - rounding <= returned) & (returned <= high + rounding))
             agrees = ~(differs & is_known).any(axis=1)[is_known.any(axis=1)]
-            if agrees.sum() > largest * agrees.size:
-                unsorted, largest = rises if of(1.0) < of(0.0) else falls, agrees.mean()
-                kind = name, space.distance, of(apart), differs, unsorted
+            if agrees.mean() > largest:
+                largest, unsorted = agrees.mean(), rises if is_falling else falls
+                kind = name + rounded, distance, right, differs, unsorted
+        if kind[0] != unknown:
+            break
     return kind
+
+
+def _roundings(distances: Floats) -> Iterator[tuple[str, Any]]:
+    """Yield how distances may have been rounded, in words, and by how much; first to float32.
+
+    From the smallest to the largest are at least ten steps of decimals or float16, so that few others agree as well.
+    """
+    half, single = np.clip(distances, -65_504, 65_504).astype(np.float16), _ERROR / 2 * np.abs(distances)
+    forms: list[Any] = [(f" rounded to {10.0**-n:g}", np.round(distances, n), 10.0**-n) for n in range(7)]
+    forms.append((" in float16", half, np.spacing(np.abs(half)).astype(np.float64)))
+    for words, rounded, step in [("", distances, 0), *forms]:
+        if (np.abs(rounded - distances) <= single).all() and 10 * np.max(step) <= np.ptp(distances):
+            yield words, step / 2 + single
 
 
 def _values(name: str, measures: list[tuple[_Space, Floats]], ideal: _Exact) -> LostRecall:

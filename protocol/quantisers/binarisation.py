@@ -19,7 +19,7 @@ from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.quantisers._quantiser import Quantiser
-from protocol.quantisers.representations import Representation, plugin_of, represent, training_rows
+from protocol.quantisers.representations import Representation, plugin_of, ranked_otherwise, represent, training_rows
 from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quantiser, by_vectors, compared, hardly_nearer
 from protocol.scores.tables import Table
 from protocol.truth import DISTANCES
@@ -48,7 +48,8 @@ class Quantisation(Evaluation):
     ranked_by : mapping of str to str
         For the codes and each representation that is compared with them, what ranks the items.
     warnings : tuple of str
-        Codes that were given, and find hardly more of the nearest items than random ones.
+        Codes that were given, and find hardly more of the nearest items than random ones; outputs that are ranked by
+        another distance than the vectors; and queries that are among the training vectors.
     """
 
     hashed_by: str | None
@@ -196,6 +197,7 @@ def quantisation(
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
         warnings=(
             *(() if train is None else _taught(query, training[0])),
+            *ranked_otherwise(pair.ranking, pair.database, vectors.distance, database),
             *(() if given is None else hardly_nearer(by_code.name, share, k, len(database))),
         ),
     )

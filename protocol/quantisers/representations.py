@@ -17,10 +17,11 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
+from protocol.inputs import validation
 from protocol.inputs.arrays import matrix_from
 from protocol.parallel import Step
 from protocol.quantisers._quantiser import COMPARED, Quantiser
-from protocol.truth import Distance, balanced, check_rows
+from protocol.truth import DISTANCES, Distance, balanced, check_rows, pair_distances
 
 if TYPE_CHECKING:
     from protocol.hashers import Hasher
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SAMPLE = 10_000
 """The number of database rows on which a hasher is fitted if there are no training vectors."""
 _BLOCK_BYTES = 16 << 20
+_SAME_LENGTH = 1e-3
+"""Vectors have one length if all agree up to this share of it, which float16 and text may have lost."""
 
 
 def plugin_of(name: str, dimension: int | None = None, seed: int = 0) -> "Quantiser | Hasher":
@@ -50,8 +53,8 @@ def plugin_of(name: str, dimension: int | None = None, seed: int = 0) -> "Quanti
         with contextlib.suppress(ValueError, SyntaxError):
             options[option] = ast.literal_eval(value)
     hashers = registry.names("hasher")
-    known = [*registry.names("quantiser"), *hashers]
-    if one_of(base, known, "quantiser", listing="protocol list quantisers") in hashers:
+    listing = "protocol list quantisers` and `protocol list hashers"
+    if one_of(base, [*registry.names("quantiser"), *hashers], "quantiser or hasher", listing=listing) in hashers:
         return _hasher(base, {"n_bits": dimension or 1, "seed": seed} | options, dimension)
     plugin = registry.QUANTISERS.entry(base).plugin
     for option in options:
@@ -94,11 +97,9 @@ def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, st
 
 
 def blocks(vectors: NDArray, progress: Step) -> Iterator[NDArray]:
-    """Yield the rows in blocks of at most 16 MB in float32, but unchanged, because float32 may not hold the values."""
-    size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
-    for start in range(0, len(vectors), size):
-        block = np.asarray(vectors[start : start + size])
-        yield block
+    """Yield the rows in blocks of at most 16 MB, unchanged, because float32 may not hold the values."""
+    for block in validation.blocks(vectors, _BLOCK_BYTES):
+        yield np.asarray(block)
         progress(len(block))
 
 
@@ -151,6 +152,24 @@ class Representation(NamedTuple):
         return {int(k): of_number for k, of_number in counts.items()}
 
 
+def lengths(vectors: NDArray) -> NDArray[np.float64]:
+    """Return the Euclidean lengths of vectors, (n,)."""
+    every = np.arange(len(vectors))
+    return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
+
+
+def ranked_otherwise(ranking: str, outputs: NDArray, distance: str | None, database: NDArray) -> tuple[str, ...]:
+    """Return a warning if outputs are ranked by another distance than the vectors of a database.
+
+    Vectors of one length have the same nearest items by each distance. So have outputs, which is right for the cosine.
+    """
+    sides, others = [database, outputs][: 1 + (distance == "cosine")], {*DISTANCES} - {distance}
+    if ranking not in others or any(np.ptp(of := lengths(side)) <= _SAME_LENGTH * of.max() for side in sides):
+        return ()
+    options = f"--distance {ranking}, or --ranking {distance} (in Python, of hp.Nearest and hp.Outputs)"
+    return (f"ranked by {ranking}, but the truth is by {distance}: {options}?",)
+
+
 def represent(
     name: str,
     query: NDArray,
@@ -198,8 +217,7 @@ def represent(
         start += len(part)
     n_bytes, queries = stored.shape[1] * stored.itemsize, plugin.queries(_scaled(query, distance), model)
     by: Distance = "dot" if ranking == "cosine" else ranking
-    ranked_by = plugin.ranked_by(distance)
-    return Representation(name, n_bytes, queries, Decoded(stored, restored), by, ranked_by, fitted_on)
+    return Representation(name, n_bytes, queries, Decoded(stored, restored), by, plugin.ranked_by(distance), fitted_on)
 
 
 def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:

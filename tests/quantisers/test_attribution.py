@@ -51,7 +51,7 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
         assert vectors_only.recall[row] == pytest.approx(recall)
     sizes = np.sort([np.sum(of <= np.sort(of)[k - 1]) for of in ((vq[:, None] - vd) ** 2).sum(axis=2)])
     ties = f", with ties {sizes[0]} to {sizes[-1]} items, which all count" * int(sizes[-1] > k)
-    assert result.neighbours == f"the {k} nearest by Euclidean distance{ties}"
+    assert result.neighbours == f"the {k} nearest by Euclidean distance of the vectors{ties}"
     of_vectors = hp.Outputs(query.astype(float), "euclidean"), database.astype(float)
     for same in (of_vectors, (hp.Outputs(2.0 * query - 1), database)):  # whose order is that of Hamming distances
         other = hp.attribute(ids, same, hp.Nearest(vq, vd, distance="euclidean"), k=k).per_query["results"]
@@ -90,6 +90,10 @@ def test_by_hand():
     assert all(row.lost_to_code == pytest.approx(1 / 3) for row in result.rows)
     assert (result.rows[0].least_lost_to_ties, result.rows[0].most_lost_to_ties) == pytest.approx((-2 * third, third))
     assert not result.faults
+    engine = hp.attribute([[0, 2]], codes, vectors, k=1)
+    assert "ties change the recall of an exact search by +0.00 to +0.00" in str(engine)
+    for ids, hint in (([[7, 2]], "7 of 5 from 0; -1 means no item"), ([[9, 8]], "pass own ids as --database-ids")):
+        assert hint in hp.attribute(ids, codes, vectors).faults[0].example
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +187,12 @@ def test_every_seeded_fault_is_found_and_named(exact, space, fault):
         ("cosine", lambda d: 2 - d, f"{UNKNOWN} descending with the rank"),
         ("dot", lambda d: d, "minus inner products"),
         ("hamming", lambda h: 24 - h, f"{UNKNOWN} descending with the rank"),
+        ("hamming", lambda h: h / 24, "Hamming distances / code length"),
+        ("hamming", lambda h: np.round(h / 24, 2), "Hamming distances / code length rounded to 0.01"),
+        ("cosine", lambda d: np.round(d, 2), "cosine distances rounded to 0.01"),
+        ("euclidean", lambda d: d.astype(np.float16), "Euclidean distances in float16"),
+        ("euclidean", lambda d: np.round(d + 0.1 * (d == d.max()), 2), f"{UNKNOWN} ascending with the rank"),
+        ("cosine", lambda d: np.round(d, 1), f"{UNKNOWN} ascending with the rank"),  # too few steps
     ],
 )
 def test_kinds_of_distances(exact, space, form, expected):
@@ -218,6 +228,10 @@ def test_results_and_distances_of_another_metric_are_named(exact, given):
     distances = given and given(np.take_along_axis(apart, ids, axis=1))
     assert len(hp.attribute(ids, vectors=vectors, distances=distances).warnings) == (given is not None)
     unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+    outputs = hp.Outputs(sides[0], "euclidean"), sides[1]
+    said = "ranked by euclidean, but the truth is by cosine: --distance euclidean, or --ranking cosine (in Python"
+    assert hp.attribute(ids, outputs, vectors).warnings[0].startswith(said)
+    assert said not in "".join(hp.attribute(ids, outputs, hp.Nearest(*unit)).warnings)
     apart = all_distances(*unit, "euclidean")
     ids = np.argsort(apart, axis=1)[:, :K]
     given = np.take_along_axis(apart, ids, axis=1)
@@ -289,15 +303,19 @@ REFUSED = [
     (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201"),
     ({"a": IDS}, {"distances": {"b": IDS}}, "distances must be a mapping with the names of the results"),
     ({"a": IDS}, {"distances": IDS}, "distances must be a mapping with the names of the results"),
+    ("1 2\n3 4\n3\n", {}, "x.txt: '3' has an empty cell, or fewer than other rows. Write -1 where there is no item"),
+    ("1,2\n,3\n", {}, "x.txt: ',3' has an empty cell, or fewer than other rows"),
+    (np.where(IDS == 0, np.nan, 0), {}, "results: expected row numbers, where -1 means no item, got nan"),
     (IDS, {"distances": IDS[:, 1:]}, r"results: distances of shape .30, 4. for results of shape .30, 5."),
 ]
 
 
-TREC = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`."
+TREC = "Lines of a query, an item and a score are read as a run of TREC: F.run with `query Q0 item rank score tag`, "
+TREC += "whose score is minus the distance, or the similarity."
 NUMBERED = [list(map(str, range(30))), [str(item) for item in range(199, -1, -1)]]
 REFUSED += [
     ("q0\tdoc-7\t0.5\n", {}, rf"x.txt: '.*' is neither a row number nor an id of the database\. {TREC}"),
-    ("0\t7\t0.5\n0\t6\t0.25\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
+    ("query,item,rank,distance\n0,7,1,3\n0,6,2,4\n", {}, rf"x.txt: 2 rows for 30 queries\. {TREC}"),
     ("0 7\n" * 30, {"ids": NUMBERED}, r"x.txt: '0' may be an id or a row number\. Save a run of TREC if they are ids"),
     ("q 7\n" * 30, {"ids": (None, NUMBERED[1])}, "x.txt: .* If lines begin with ids of queries, pass these as well"),
     ("1.0 2.0\n" * 30, {"ids": (None, [f"{item}.0" for item in NUMBERED[1]])}, "x.txt: .1.0. may be an id or a row"),
@@ -326,6 +344,10 @@ def test_results_that_are_no_better_than_random_ones_are_doubted(exact):
     assert re.fullmatch(
         r"results: \d.\d\d% of the items are among the K nearest, of random ones 2.50%. Are .*", warning
     )
+    half = np.concatenate([np.roll(ids[:15], 1, axis=0), ids[15:]])
+    (warning,) = hp.attribute(half, **inputs).warnings
+    said = "of 30 queries found none of their K nearest items, and most others nearly all. Are some rows in another"
+    assert re.match(rf"results: 1\d {said}", warning)
     inputs["codes"] = [side > 0 for side in (inputs["vectors"].query, np.roll(inputs["vectors"].database, 50, axis=0))]
     assert hp.attribute(ids, **inputs).warnings[0].startswith("codes: ")
 

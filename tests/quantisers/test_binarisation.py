@@ -17,7 +17,7 @@ from protocol.quantisers import quantisation, rescoring
 from protocol.quantisers.int8 import Int8
 from protocol.quantisers.representations import SAMPLE
 from protocol.quantisers.rescoring import _returned
-from protocol.truth import nearest
+from protocol.truth import DISTANCES, nearest
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(8, 16))
@@ -144,13 +144,28 @@ def test_the_asymmetric_ranking_finds_more():
 )
 def test_each_ranking_and_rows_in_another_order_are_named(ranking, database, n_bytes, ranked_by):
     query = SIGNS[0] if ranking == "hamming" else Outputs(QUERY, ranking)
-    result, text = lost((query, database), k=10, quantisers=["int8"]), ranked_by.split(":")[0]
+    by, text = {"distance": ranking if ranking in DISTANCES else "cosine"}, ranked_by.split(":")[0]
+    result = lost((query, database), k=10, quantisers=["int8"], **by)
     assert ranked_by in " ".join(str(result).split())
     assert result.content()["cost"]["code_bytes"] == by_name(result)[text].n_bytes == n_bytes
     assert not result.warnings
-    assert not lost((query, database), k=100).warnings
-    (warning,) = lost((query, np.roll(database, 100, axis=0)), k=10).warnings
+    assert not lost((query, database), k=100, **by).warnings
+    (warning,) = lost((query, np.roll(database, 100, axis=0)), k=10, **by).warnings
     assert re.fullmatch(rf"{text}: .* of the items are among the K nearest, of random ones 3.33%. Are .*", warning)
+
+
+@pytest.mark.parametrize("ranking", DISTANCES)
+def test_outputs_that_are_ranked_by_another_distance_are_named(ranking, caplog):
+    caplog.set_level("INFO")
+    whole = [np.rint(side * 20).astype(np.int8) for side in (QUERY, DATABASE)]
+    for distance in DISTANCES:
+        warnings = lost((Outputs(whole[0], ranking), whole[1]), k=5, distance=distance).warnings
+        said = f"ranked by {ranking}, but the truth is by {distance}: --distance {ranking}, or --ranking {distance} (in"
+        assert [one.startswith(said) for one in warnings] == [True] * (ranking != distance)
+    assert f"int8 values are ranked by {ranking} as they are, without scale or offset" in caplog.messages
+    for query, database in ((QUERY, DATABASE), UNIT):  # vectors of one length rank alike
+        outputs = Outputs(UNIT[0], "euclidean"), UNIT[1].astype(np.float16).astype(np.float64)
+        assert not lost(outputs, query=query, database=database, k=5).warnings
 
 
 def test_own_compressed_vectors_have_the_bytes_that_are_stated():
