@@ -1,6 +1,5 @@
 """Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
-import base64
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from protocol.checks import ProtocolError, counted, integer, need, number, sugge
 from protocol.evaluation.printed import Shown
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, read_array
+from protocol.inputs.images import base64_png
 from protocol.inputs.labels import order_of_vectors
 from protocol.inputs.lists import check_distinct, ids_from
 from protocol.inputs.validation import Sliceable, check_images
@@ -389,23 +389,13 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     rows = proposals.pairs[["query", "database"]].to_numpy().tolist()
     for record, (i, j) in zip(proposals.records(), rows, strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-        pictures = {"left": _picture(left, i), "right": _picture(right, j)}
+        pictures = {
+            "left": base64_png(left[i : i + 1][0], _LONGEST),
+            "right": base64_png(right[j : j + 1][0], _LONGEST),
+        }
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     storage.write_text(path, page)
-
-
-def _picture(images: Any, row: int) -> str:
-    """Return an image as a data URI."""
-    cv2 = need("cv2", "pipeline")
-    image: NDArray[np.uint8] = np.asarray(images[row : row + 1])[0]
-    scale = _LONGEST / max(image.shape[:2])
-    if scale < 1:
-        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
-        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
-    encoded = cv2.imencode(".png", shown)[1]
-    return f"data:image/png;base64,{base64.b64encode(encoded.tobytes()).decode()}"
 
 
 # Proposals
