@@ -182,7 +182,7 @@ def find_duplicates(
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
-    left, right = _sides((query, query_ids), (database, database_ids), vectors=vectors)
+    left, right = _sides(query, database, query_ids, database_ids, vectors=vectors)
     about = f"{left.name} ({counted(len(left.rows), noun)})"
     compared = f"{about} compared with {right.name} ({len(right.rows):,})"
     if left is right:
@@ -195,21 +195,20 @@ def find_duplicates(
     return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
 
 
-def _sides(query: tuple[Any, Any], database: tuple[Any, Any], *, vectors: bool) -> tuple[Items, Items]:
-    """Return the queries and the database, each from its values and its ids; the same if there is no database."""
-    (_, query_ids), (values, database_ids) = query, database
-    if values is None and database_ids is not None:
+def _sides(query: Any, database: Any, query_ids: Any, database_ids: Any, *, vectors: bool) -> tuple[Items, Items]:
+    """Return the queries and the database, which are the same if there is no database."""
+    if database is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
-    left = items_of(query[0], "query", vectors=vectors, ids=query_ids)
-    right = left if values is None else items_of(values, "database", vectors=vectors, ids=database_ids)
+    left = _items_of(query, "query", query_ids, vectors=vectors)
+    right = left if database is None else _items_of(database, "database", database_ids, vectors=vectors)
     for items, missing, ids in ((left, "query_ids", database_ids), (right, "database_ids", query_ids)):
         if items.ids is None and ids is not None:
             raise ProtocolError(f"{missing} is needed as well, because {items.name} has no ids.")
     return left, right
 
 
-def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
-    """Return the images or vectors of one side, `role`; files in a folder are resized to squares of `image_size`.
+def _items_of(values: Any, role: str, ids: Any, *, vectors: bool) -> Items:
+    """Return the images or vectors of one side, `role`.
 
     Raises
     ------
@@ -217,7 +216,7 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
     name = named(values, role)
-    rows, listed = numbers_with_ids(values, role) if vectors else _images(values, role, image_size)
+    rows, listed = numbers_with_ids(values, role) if vectors else _images(values, role, SIZE)
     if vectors:
         matrix_from(rows, name)
     if listed is not None:
@@ -231,7 +230,7 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
 
 
 def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
-    """Return images and the names of their files or items; None for arrays."""
+    """Return images and the names of their files or items, None for arrays; files are resized to `image_size`."""
     path, names = Path(values) if is_file(values) else None, None
     if path is None:
         images = as_numpy(values, role)
@@ -384,8 +383,8 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The distance is 1 minus the score.
     """
     template, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), []
-    left = items_of(query, "query", image_size=_LONGEST).rows
-    right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
+    left = _images(query, "query", _LONGEST)[0]
+    right = left if database is None else _images(database, "database", _LONGEST)[0]
     rows = proposals.pairs[["query", "database"]].to_numpy().tolist()
     for record, (i, j) in zip(proposals.records(), rows, strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
