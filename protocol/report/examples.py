@@ -159,17 +159,16 @@ def of_run(
         The positions of queries that ``conventions`` leaves out.
     """
     rows: dict[str, list[Row]] = {"conventions": [], "histogram": [], "retrieved": []}
-    for hasher, by_length in codes_of.items():
-        for n_bits in sorted(set(lengths) & set(by_length)):
-            pair = by_length[n_bits]
-            tables = {}
-            if n_bits == min(lengths):
-                tables["histogram"] = histogram_rows(pair["database"], n_bits)
-            if n_bits == middle(lengths):
-                tables["conventions"] = convention_rows(pair, n_bits, truths, without=without)
-                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
-            for name, more in tables.items():
-                rows[name] += [{"hasher": hasher} | row for row in more]
+    shortest, n_bits = min(lengths), middle(lengths)
+    for hasher, pairs in codes_of.items():
+        tables = {}
+        if shortest in pairs:
+            tables["histogram"] = histogram_rows(pairs[shortest]["database"], shortest)
+        if n_bits in pairs:
+            tables["conventions"] = convention_rows(pairs[n_bits], n_bits, truths, without=without)
+            tables["retrieved"] = retrieved_rows(pairs[n_bits], n_bits, truths, parts)
+        for name, more in tables.items():
+            rows[name] += [{"hasher": hasher} | row for row in more]
     return rows
 
 
