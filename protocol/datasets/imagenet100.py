@@ -35,11 +35,8 @@ def _read_list(path: Path) -> dict[str, int]:
 
 def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
     """Return the WordNet id of each class, with which the names of training images start."""
-    names = [f"class {label}" for label in range(CLASSES)]
-    for image, label in images.items():
-        if synset := _SYNSET.match(image):
-            names[label] = synset[1]
-    return tuple(names)
+    synsets = {label: synset[1] for image, label in images.items() if (synset := _SYNSET.match(image))}
+    return tuple(synsets.get(label, f"class {label}") for label in range(CLASSES))
 
 
 def _statistics(folder: str, image_size: int) -> dict[str, Any]:
