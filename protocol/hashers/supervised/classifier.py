@@ -98,8 +98,7 @@ class Classifier(Hasher):
         weights, intercept, n_iter = np.zeros((rows.shape[1], n_classes)), np.zeros(n_classes), 0
         if several:
             shares = has_label.mean(axis=0)
-            intercept[shares == 0], intercept[shares == 1] = -np.inf, np.inf
-            intercept = np.clip(intercept, -50, 50)
+            intercept[shares == 0], intercept[shares == 1] = -50, 50
             for k in np.flatnonzero((shares > 0) & (shares < 1)):
                 model.fit(rows, has_label[:, k])
                 weights[:, k], intercept[k] = model.coef_[0], model.intercept_[0]
