@@ -166,16 +166,14 @@ def scores_of_feature(
     tuple
         The hasher and the columns after it in `COLUMNS`.
     """
-    X, truths = dict[str, Any](), dict[str, dict[str, Relevance]]()
+    X, truths = dict[str, Any](), defaultdict[str, dict[str, Relevance]](dict)
     for side, parts in sides.items():
         X[side] = {part: items.vectors(part, rows) for part, rows in parts.items()}
-        n_database = len(X[side]["database"])
         options = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
         options["seed"] = seeds["ground_truth"]
-        truths[side] = {}
         for name, rule in ground_truths.items():
             arrays = registry.get("ground_truth", rule["plugin"])(**options, **rule["options"])
-            truths[side][name] = relevance_from_arrays(arrays, n_database)
+            truths[side][name] = relevance_from_arrays(arrays, len(X[side]["database"]))
     database = {side: of_side["database"] for side, of_side in X.items()}
     for name, described in hashers.items():
         hasher = registry.get("hasher", described["plugin"])
