@@ -94,8 +94,7 @@ def mean_over_runs(rows: Iterable[Row]) -> list[Row]:
     values = defaultdict[tuple[tuple[str, Any], ...], list[float]](list)
     for row in rows:
         values[tuple((column, row[column]) for column in _MEAN_BY if column in row)].append(row["value"])
-    means = ((dict(key), {"value": metrics.mean(own), "n_runs": len(own)}) for key, own in sorted(values.items()))
-    return [of_key | of_runs for of_key, of_runs in means]
+    return [dict(key) | {"value": metrics.mean(own), "n_runs": len(own)} for key, own in sorted(values.items())]
 
 
 def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequence[int] = ()) -> Iterator[Row]:
