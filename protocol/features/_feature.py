@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import Sliceable, check_images
-from protocol.parallel import Step, unreported
 from protocol.registry import Configurable
 
+Progress = Callable[[int], object]
 Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
 
 
@@ -67,7 +67,9 @@ class Feature(Configurable, ABC):
     def _describer(self, images: Sliceable) -> Describe:
         """Return the function that maps a block of images to (rows, image of each row), given their shape and dtype."""
 
-    def extract(self, images: Sliceable, progress: Step = unreported) -> Iterator[tuple[NDArray, NDArray[np.int64]]]:
+    def extract(
+        self, images: Sliceable, progress: Progress | None = None
+    ) -> Iterator[tuple[NDArray, NDArray[np.int64]]]:
         """Describe images block by block, so that only one block need be in memory.
 
         The values don't depend on the blocks.
@@ -77,7 +79,7 @@ class Feature(Configurable, ABC):
         images : uint8, shape (n, height, width) or (n, height, width, 3)
             The array that `reads` names, grey or RGB: an ndarray, or any object that returns rows for slices (an HDF5
             dataset, a memory map). Some features read vectors instead.
-        progress : callable, optional
+        progress : callable or None
             Called after each block with its number of images.
 
         Yields
@@ -101,7 +103,8 @@ class Feature(Configurable, ABC):
             if bad.size:
                 raise ProtocolError(f"{self}: row {bad[0] + start:,} of {self.reads} gives NaN or infinity.")
             yield rows, owner + start
-            progress(len(block))
+            if progress is not None:
+                progress(len(block))
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Learn from the training items' raw descriptors and return named arrays; by default, learn nothing."""

@@ -7,7 +7,7 @@ def noise(n, *shape):
     return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
 
-def extract_all(feature, images):
+def extract_all(feature, images, progress=None):
     """Return the raw descriptors of all images, and the image of each."""
-    rows, owners = zip(*feature.extract(images), strict=True)
+    rows, owners = zip(*feature.extract(images, progress), strict=True)
     return np.concatenate(rows), np.concatenate(owners)
