@@ -1,6 +1,5 @@
 """Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
-import base64
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from protocol.checks import ProtocolError, counted, integer, need, number, sugge
 from protocol.evaluation.printed import Shown
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, read_array
+from protocol.inputs.images import base64_png
 from protocol.inputs.labels import order_of_vectors
 from protocol.inputs.lists import check_distinct, ids_from
 from protocol.inputs.validation import Sliceable, check_images
@@ -182,7 +182,7 @@ def find_duplicates(
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
-    left, right = _sides((query, query_ids), (database, database_ids), vectors=vectors)
+    left, right = _sides(query, database, query_ids, database_ids, vectors=vectors)
     about = f"{left.name} ({counted(len(left.rows), noun)})"
     compared = f"{about} compared with {right.name} ({len(right.rows):,})"
     if left is right:
@@ -195,21 +195,20 @@ def find_duplicates(
     return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
 
 
-def _sides(query: tuple[Any, Any], database: tuple[Any, Any], *, vectors: bool) -> tuple[Items, Items]:
-    """Return the queries and the database, each from its values and its ids; the same if there is no database."""
-    (_, query_ids), (values, database_ids) = query, database
-    if values is None and database_ids is not None:
+def _sides(query: Any, database: Any, query_ids: Any, database_ids: Any, *, vectors: bool) -> tuple[Items, Items]:
+    """Return the queries and the database, which are the same if there is no database."""
+    if database is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
-    left = items_of(query[0], "query", vectors=vectors, ids=query_ids)
-    right = left if values is None else items_of(values, "database", vectors=vectors, ids=database_ids)
+    left = _items_of(query, "query", query_ids, vectors=vectors)
+    right = left if database is None else _items_of(database, "database", database_ids, vectors=vectors)
     for items, missing, ids in ((left, "query_ids", database_ids), (right, "database_ids", query_ids)):
         if items.ids is None and ids is not None:
             raise ProtocolError(f"{missing} is needed as well, because {items.name} has no ids.")
     return left, right
 
 
-def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
-    """Return the images or vectors of one side, `role`; files in a folder are resized to squares of `image_size`.
+def _items_of(values: Any, role: str, ids: Any, *, vectors: bool) -> Items:
+    """Return the images or vectors of one side, `role`.
 
     Raises
     ------
@@ -217,7 +216,7 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
     name = named(values, role)
-    rows, listed = numbers_with_ids(values, role) if vectors else _images(values, role, image_size)
+    rows, listed = numbers_with_ids(values, role) if vectors else _images(values, role, SIZE)
     if vectors:
         matrix_from(rows, name)
     if listed is not None:
@@ -231,7 +230,7 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
 
 
 def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
-    """Return images and the names of their files or items; None for arrays."""
+    """Return images and the names of their files or items, None for arrays; files are resized to `image_size`."""
     path, names = Path(values) if is_file(values) else None, None
     if path is None:
         images = as_numpy(values, role)
@@ -384,28 +383,18 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The distance is 1 minus the score.
     """
     template, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), []
-    left = items_of(query, "query", image_size=_LONGEST).rows
-    right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
+    left = _images(query, "query", _LONGEST)[0]
+    right = left if database is None else _images(database, "database", _LONGEST)[0]
     rows = proposals.pairs[["query", "database"]].to_numpy().tolist()
     for record, (i, j) in zip(proposals.records(), rows, strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-        pictures = {"left": _picture(left, i), "right": _picture(right, j)}
+        pictures = {
+            "left": base64_png(left[i : i + 1][0], _LONGEST),
+            "right": base64_png(right[j : j + 1][0], _LONGEST),
+        }
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     storage.write_text(path, page)
-
-
-def _picture(images: Any, row: int) -> str:
-    """Return an image as a data URI."""
-    cv2 = need("cv2", "pipeline")
-    image: NDArray[np.uint8] = np.asarray(images[row : row + 1])[0]
-    scale = _LONGEST / max(image.shape[:2])
-    if scale < 1:
-        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
-        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
-    encoded = cv2.imencode(".png", shown)[1]
-    return f"data:image/png;base64,{base64.b64encode(encoded.tobytes()).decode()}"
 
 
 # Proposals

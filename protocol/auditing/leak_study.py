@@ -23,7 +23,6 @@ from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.features import Prepared
 from protocol.hashers import TrainingSet
-from protocol.inputs.validation import class_labels
 from protocol.metrics import evaluate, mean
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth import Items
@@ -75,11 +74,10 @@ def halves(
         got = "none" if y is None else f"labels of shape {y.shape}"
         raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
-    largest, labels = max(filter(None, lengths.values()), default=1), class_labels(y, len(y))
-    rng = np.random.default_rng(seed)
+    largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
     drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
-    for name in np.unique(labels):
-        items = rng.permutation(np.flatnonzero(labels == name))
+    for name in np.unique(y):
+        items = rng.permutation(np.flatnonzero(y == name))
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
@@ -166,16 +164,14 @@ def scores_of_feature(
     tuple
         The hasher and the columns after it in `COLUMNS`.
     """
-    X, truths = dict[str, Any](), dict[str, dict[str, Relevance]]()
+    X, truths = dict[str, Any](), defaultdict[str, dict[str, Relevance]](dict)
     for side, parts in sides.items():
         X[side] = {part: items.vectors(part, rows) for part, rows in parts.items()}
-        n_database = len(X[side]["database"])
         options = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
         options["seed"] = seeds["ground_truth"]
-        truths[side] = {}
         for name, rule in ground_truths.items():
             arrays = registry.get("ground_truth", rule["plugin"])(**options, **rule["options"])
-            truths[side][name] = relevance_from_arrays(arrays, n_database)
+            truths[side][name] = relevance_from_arrays(arrays, len(X[side]["database"]))
     database = {side: of_side["database"] for side, of_side in X.items()}
     for name, described in hashers.items():
         hasher = registry.get("hasher", described["plugin"])

@@ -110,22 +110,20 @@ class Words(_Compiled):
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         from protocol.counting import _kernels  # loads numba
 
-        n_distances, n_counts = self._n_bits + 1, 0
-        offsets: list[NDArray[np.uint32]] = []
-        rows, spans = [], []
+        n_distances, ends = self._n_bits + 1, [0]  # of the counters of each ground truth
+        offsets, rows = list[NDArray[np.uint32]](), list[Integers]()
         for relevance in self._by_label.values():
             groups, row = np.unique(relevance.group[block], return_inverse=True)
             rows.append(row + sum(len(each) for each in offsets))
             levels = np.stack([relevance.level_numbers(group) for group in groups.tolist()])
-            offsets.append(levels.astype(np.uint32) * np.uint32(n_distances) + np.uint32(n_counts))
-            spans.append(slice(n_counts, n_counts + n_distances * (1 + relevance.levels.size)))
-            n_counts = spans[-1].stop
+            offsets.append(levels.astype(np.uint32) * np.uint32(n_distances) + np.uint32(ends[-1]))
+            ends.append(ends[-1] + n_distances * (1 + relevance.levels.size))
         queries = self._queries[block]
         if not rows:
             rows, offsets = [np.zeros(len(queries), dtype=np.int64)], [np.zeros((1, len(self._items)), np.uint32)]
-            spans, n_counts = [slice(0, n_distances)], n_distances
-        counts = np.zeros((len(queries), n_counts), dtype=np.int64)
+            ends = [0, n_distances]
+        counts = np.zeros((len(queries), ends[-1]), dtype=np.int64)
         _kernels.count_words(queries, self._columns, np.concatenate(offsets), np.stack(rows, axis=1), counts)
-        by_level = [counts[:, span].reshape(len(queries), -1, n_distances) for span in spans]
+        by_level = [part.reshape(len(queries), -1, n_distances) for part in np.split(counts, ends[1:-1], axis=1)]
         at_levels = {name: each[:, 1:] for name, each in zip(self._by_label, by_level, strict=False)}
         return by_level[0].sum(axis=1), at_levels

@@ -207,12 +207,10 @@ class Shell(Plain):
     block_size = 1024
 
     def _prepare(self) -> None:
-        n_bits = self._n_bits
         self._codes, database = (side[:, 0].view(np.int64) for side in (self._queries, self._items))
-        self._at_code = np.bincount(database, minlength=2**n_bits)
+        self._at_code = np.bincount(database, minlength=2**self._n_bits)
         self._retrieved = transform(self._at_code, np.add)[:, self._codes].T
-        on = (self._codes, database, n_bits)
-        self._at_levels = {name: _by_level(*on, relevance) for name, relevance in self._by_label.items()}
+        self._at_levels = {name: self._by_level(database, relevance) for name, relevance in self._by_label.items()}
 
     def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
@@ -225,6 +223,20 @@ class Shell(Plain):
     @cached_property
     def _largest(self) -> Integers:
         return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)
+
+    def _by_level(self, database: Integers, relevance: LabelRelevance) -> Integers:
+        """Return the items at each level and distance, (n_queries, n_levels, n_bits + 1)."""
+        n_levels, n_codes = relevance.levels.size, 2**self._n_bits
+        at_level = np.empty((len(self._codes), n_levels, self._n_bits + 1), dtype=np.int64)
+        at_once = max(1, _TABLE_BYTES // (8 * n_levels * n_codes * (self._n_bits + 1)))
+        for first in range(0, relevance.n_groups, at_once):
+            groups = range(first, min(first + at_once, relevance.n_groups))
+            cells = (relevance.level_numbers(group).astype(np.int64) * n_codes + database for group in groups)
+            at_code = np.stack([np.bincount(each, minlength=(n_levels + 1) * n_codes)[n_codes:] for each in cells])
+            around = transform(at_code.reshape(len(groups), n_levels, n_codes), np.add)
+            here = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
+            at_level[here] = around[:, relevance.group[here] - first, :, self._codes[here]].swapaxes(1, 2)
+        return at_level
 
 
 def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> Integers:
@@ -261,18 +273,3 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> Integers:
         for distance in range(bit + 1, 0, -1):
             combine(by_bit[distance], by_bit[distance - 1, :, ::-1], out=by_bit[distance])
     return at_distance
-
-
-def _by_level(query: Integers, database: Integers, n_bits: int, relevance: LabelRelevance) -> Integers:
-    """Return the items at each level and distance, (n_queries, n_levels, n_bits + 1)."""
-    n_levels, n_codes = relevance.levels.size, 2**n_bits
-    at_level = np.empty((query.size, n_levels, n_bits + 1), dtype=np.int64)
-    at_once = max(1, _TABLE_BYTES // (8 * n_levels * n_codes * (n_bits + 1)))
-    for first in range(0, relevance.n_groups, at_once):
-        groups = range(first, min(first + at_once, relevance.n_groups))
-        cells = (relevance.level_numbers(group).astype(np.int64) * n_codes + database for group in groups)
-        at_code = np.stack([np.bincount(each, minlength=(n_levels + 1) * n_codes)[n_codes:] for each in cells])
-        around = transform(at_code.reshape(len(groups), n_levels, n_codes), np.add)
-        here = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
-        at_level[here] = around[:, relevance.group[here] - first, :, query[here]].swapaxes(1, 2)
-    return at_level

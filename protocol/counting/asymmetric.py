@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer
 from protocol.counting._plain import InOrder, in_order_of
-from protocol.counting.counts import Floats, HammingCounts, Integers, Packed
+from protocol.counting.counts import Floats, HammingCounts, Integers, Packed, padded
 from protocol.counting.leave_one_out import check_same_number
 from protocol.inputs.validation import check_finite
 from protocol.parallel import Step, unreported
@@ -210,8 +210,7 @@ def _padded(rows: list[Row], levels: Integers, bucket_sizes: Integers | None, in
     n_groups = max(retrieved.size for retrieved, *_ in rows)
 
     def widened(arrays: Sequence[NDArray]) -> NDArray:
-        sides = ([(0, 0)] * (array.ndim - 1) + [(0, n_groups - array.shape[-1])] for array in arrays)
-        return np.array(list(map(np.pad, arrays, sides)))
+        return np.array([padded(array, 0, n_groups - array.shape[-1]) for array in arrays])
 
     retrieved, at_level, in_order = zip(*rows, strict=True)
     precisions, top, discounts = zip(*in_order, strict=True)

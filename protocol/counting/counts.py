@@ -20,6 +20,8 @@ CodeWords = NDArray[np.uint64]
 Value = TypeVar("Value")
 _OF_DATABASE = ("levels", "bucket_sizes")
 """The arrays whose first axis is not the query."""
+_BY_DISTANCE = ("retrieved", "at_level", "largest_bucket", "index_precisions")
+"""The arrays whose last axis is the distance or the radius."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +99,7 @@ class HammingCounts:
     @property
     def shape(self) -> tuple[Hashable, ...]:
         """What counts have in common that can be stacked: the arrays, their shapes, the levels and the database."""
-        arrays = self.to_arrays()
-        shapes = [(name, arrays[name].shape) for name in arrays if name not in _OF_DATABASE]
+        shapes = [(name, array.shape) for name, array in self.to_arrays().items() if name not in _OF_DATABASE]
         return (*shapes, *self.levels.tolist(), self.n_database)
 
     @property
@@ -232,11 +233,8 @@ class HammingCounts:
         if extension == "none":
             return self
         before = extension_bits if extension == "different" else 0
-        arrays = {}
-        for name in ("retrieved", "at_level", "largest_bucket", "index_precisions"):
-            if (array := getattr(self, name)) is not None:
-                arrays[name] = np.zeros((*array.shape[:-1], array.shape[-1] + extension_bits), dtype=array.dtype)
-                arrays[name][..., before : before + array.shape[-1]] = array
+        by_distance = {name: array for name, array in self.to_arrays().items() if name in _BY_DISTANCE}
+        arrays = {name: padded(array, before, extension_bits - before) for name, array in by_distance.items()}
         if self.largest_bucket is not None:  # all buckets are within the radii beyond the distances of plain codes
             arrays["largest_bucket"][:, before + self.n_bits :] = self.largest_bucket[:, -1:]
         return replace(self, **arrays)
@@ -345,15 +343,19 @@ def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCount
     return {name: total[name] + counts if total else counts for name, counts in part.items()}
 
 
+def padded(array: NDArray, before: int, after: int) -> NDArray:
+    """Return an array with zeros before and after the values of its last axis."""
+    return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(before, after)])
+
+
 def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
     """Return the counts of all queries from those of blocks of them, with the last axis padded by empty distances."""
     parts = [block.to_arrays() for block in blocks]
     n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
     for name in arrays.keys() - set(_OF_DATABASE):
         of_parts = [part[name] for part in parts]
-        if name not in ("index_top", "index_discounts"):
-            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
-            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
+        if name in _BY_DISTANCE:
+            of_parts = [padded(array, 0, n_distances - array.shape[-1]) for array in of_parts]
         arrays[name] = np.concatenate(of_parts)
     return HammingCounts(**arrays)
 

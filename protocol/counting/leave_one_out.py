@@ -102,11 +102,8 @@ def own_levels(relevance: Relevance) -> Integers:
     if isinstance(relevance, LabelRelevance):
         query, database = relevance.labels
         return (query == database).astype(np.int64) if query.ndim == 1 else (query & database).sum(axis=1)
-    levels = np.zeros(relevance.n_queries, dtype=np.int64)
-    for row in range(relevance.n_queries):
-        positions, of_row = relevance.row(row)
-        levels[row] = of_row[positions == row].sum()
-    return levels
+    rows = enumerate(map(relevance.row, range(relevance.n_queries)))
+    return np.array([levels[positions == query].sum() for query, (positions, levels) in rows], dtype=np.int64)
 
 
 def _in_database_order(

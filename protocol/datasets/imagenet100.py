@@ -1,6 +1,5 @@
 """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; the images remain in the user's folder."""
 
-import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,11 +34,8 @@ def _read_list(path: Path) -> dict[str, int]:
 
 def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
     """Return the WordNet id of each class, with which the names of training images start."""
-    names = [f"class {label}" for label in range(CLASSES)]
-    for image, label in images.items():
-        if synset := _SYNSET.match(image):
-            names[label] = synset[1]
-    return tuple(names)
+    synsets = {label: synset[1] for image, label in images.items() if (synset := _SYNSET.match(image))}
+    return tuple(synsets.get(label, f"class {label}") for label in range(CLASSES))
 
 
 def _statistics(folder: str, image_size: int) -> dict[str, Any]:
@@ -47,7 +43,7 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     return {"n": 133_503, "classes": CLASSES, "image_shape": squares_of(image_size), "partitions": parts}
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 

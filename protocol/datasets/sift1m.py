@@ -52,14 +52,12 @@ def load(paths: Paths) -> Data:
     nearest neighbours in the archive, ``sift_groundtruth.ivecs``, are not read, because the pipeline computes its own
     ground truths.
     """
-    names = {f"sift_{part}.fvecs": part for part in PARTS}
-    vectors: dict[str, NDArray[np.uint8]] = {}
-    with members(paths[ARCHIVE], names) as streams:
-        for name, stream in streams:
-            vectors[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
+    names, archive = {f"sift_{part}.fvecs": part for part in PARTS}, paths[ARCHIVE]
+    with members(archive, names) as files:
+        vectors = {names[file]: np.concatenate([*_bytes(stream, f"{archive}: {file}")]) for file, stream in files}
     widths = {part: vectors[part].shape[1] for part in PARTS}
     if len(set(widths.values())) > 1:
-        raise ProtocolError(f"{paths[ARCHIVE]}: the dimensions of its files differ: {widths}.")
+        raise ProtocolError(f"{archive}: the dimensions of its files differ: {widths}.")
     bounds = np.cumsum([0, *(len(vectors[part]) for part in PARTS)])
     return Data(
         np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(vectors[part]))]),

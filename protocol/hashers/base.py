@@ -272,8 +272,7 @@ class Hasher(Configurable, abc.ABC):
         """Set parameters by name and return self; if a name is unknown, set none and raise ProtocolError."""
         for name in params:
             one_of(name, self.defaults(), f"option of {type(self).__name__}")
-        for name, value in params.items():
-            setattr(self, name, value)
+        vars(self).update(params)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -118,36 +118,24 @@ def arrays_of_kernel(side: str = "", d: str = "d") -> dict[str, tuple[str, ...]]
     return {f"{side}{name}_": ("float32", *shape) for name, shape in shapes.items()}
 
 
-def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
+def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64], *, width: float | None = None) -> Kernel:
     """Return the map for training rows (n, d) with the anchors `rows`, (m,).
 
-    The width of an anchor is its mean distance from the training rows, or 1 if that is 0.
+    The width of an anchor is its mean distance from the training rows, or 1 if that is 0. If `width` is given, it is
+    the same for all anchors, as in the code of Liu et al.: `width` times the root mean square of the distances between
+    training rows and anchors, or 1 if these are all 0.
 
     References
     ----------
     Liu, Wang, Ji, Jiang, Chang, *Supervised Hashing with Kernels*, CVPR 2012, section 2.1: hash functions of the
     centred kernel with training rows drawn at random.
     """
-    plain = _plain(X, rows)
-    width = np.sqrt(plain._squared_distances(X)).mean(axis=1, dtype=np.float64).astype(np.float32)
-    return _centred(plain._replace(width=np.where(width > 0, width, plain.width)), X)
-
-
-def fit_kernel_of_one_width(X: NDArray[np.float32], rows: NDArray[np.int64], width: float) -> Kernel:
-    """Return the map like `fit_kernel`, but with the same width for all anchors, as in the code of Liu et al.
-
-    The width is `width` times the root mean square of the distances between training rows and anchors, or 1 if these
-    are all 0.
-    """
-    plain = _plain(X, rows)
-    mean_square = float(plain._squared_distances(X).mean(dtype=np.float64))
-    return _centred(plain._replace(width=plain.width * np.float32(width * np.sqrt(mean_square) or 1)), X)
-
-
-def _plain(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
-    """Return the kernels of anchors, each with width 1 and offset 0."""
-    return Kernel(X[rows], np.ones(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32))
-
-
-def _centred(plain: Kernel, X: NDArray[np.float32]) -> Kernel:
-    return plain._replace(offset=plain.map(X).mean(axis=0, dtype=np.float64).astype(np.float32))
+    plain = Kernel(X[rows], np.ones(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32))
+    squared = plain._squared_distances(X)
+    if width is None:
+        mean = np.sqrt(squared).mean(axis=1, dtype=np.float64).astype(np.float32)
+        wide = plain._replace(width=np.where(mean > 0, mean, plain.width))
+    else:
+        mean_square = float(squared.mean(dtype=np.float64))
+        wide = plain._replace(width=plain.width * np.float32(width * np.sqrt(mean_square) or 1))
+    return wide._replace(offset=wide.map(X).mean(axis=0, dtype=np.float64).astype(np.float32))

@@ -1,6 +1,7 @@
 """Selection of a hasher's options from a grid, by scores on the validation partitions (Moran 2016, section 3.5)."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,15 +118,13 @@ def search(
     ProtocolError
         If a point can't be fitted. The message gives the point, the code length and the reason.
     """
-    scores: dict[int, list[float]] = {}
-    for n_bits, seed in seeds.items():
-        scores[n_bits] = []
-        for point in points:
-            try:
-                model = hasher(n_bits=n_bits, seed=seed, **options, **point).fit(training)
-            except ProtocolError as error:
-                raise ProtocolError(f"grid point {options_text(point)} at {n_bits} bits: {error}") from error
-            scores[n_bits].append(validation.score(model))
+    scores = defaultdict[int, list[float]](list)
+    for (n_bits, seed), point in itertools.product(seeds.items(), points):
+        try:
+            model = hasher(n_bits=n_bits, seed=seed, **options, **point).fit(training)
+        except ProtocolError as error:
+            raise ProtocolError(f"grid point {options_text(point)} at {n_bits} bits: {error}") from error
+        scores[n_bits].append(validation.score(model))
     return scores
 
 

@@ -1,5 +1,6 @@
-"""Read images from files, and crop and resize them to squares of the same size."""
+"""Read images from files, crop and resize them to squares of the same size, and encode them for pages."""
 
+import base64
 import functools
 import os
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.inputs import text
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
@@ -109,3 +110,18 @@ def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """Return the central square of an image (height, width, 3), resized as by `squares` and rounded."""
     planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
     return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)
+
+
+def base64_png(image: NDArray[np.uint8], longest: int, *, compression: int | None = None) -> str:
+    """Return an image, reduced if its longer side has more than `longest` pixels, as a PNG file in base64.
+
+    `compression` is from 0 to 9, the smallest files; None for OpenCV's default, which is faster.
+    """
+    cv2 = need("cv2", "pipeline")
+    scale = longest / max(image.shape[:2])
+    if scale < 1:
+        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
+    parameters = [] if compression is None else [cv2.IMWRITE_PNG_COMPRESSION, compression]
+    return base64.b64encode(cv2.imencode(".png", shown, parameters)[1].tobytes()).decode()

@@ -15,7 +15,7 @@ from typing import Any
 
 from protocol.checks import ProtocolError, need
 from protocol.provenance.storage import explained
-from protocol.report.figure import COLUMN_WIDTH, Figure, replaced, style
+from protocol.report.figure import COLUMN_WIDTH, Figure, data_of, replaced
 from protocol.scores.tables import Table, escaped
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
@@ -131,7 +131,7 @@ def _printed(figure: Figure) -> dict[str, Any]:
         return {key: value for key, value in part.items() if key not in ("fontSize", "size", "strokeWidth")}
 
     spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller)
-    spec |= {"config": style("print")}
+    spec |= {"config": data_of("charts.yaml")["print"]}
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
             part["width"] = int(figure.inches * _POINTS) - (_AXIS if "spec" in spec else 0)

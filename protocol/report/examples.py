@@ -94,8 +94,7 @@ def mean_over_runs(rows: Iterable[Row]) -> list[Row]:
     values = defaultdict[tuple[tuple[str, Any], ...], list[float]](list)
     for row in rows:
         values[tuple((column, row[column]) for column in _MEAN_BY if column in row)].append(row["value"])
-    means = ((dict(key), {"value": metrics.mean(own), "n_runs": len(own)}) for key, own in sorted(values.items()))
-    return [of_key | of_runs for of_key, of_runs in means]
+    return [dict(key) | {"value": metrics.mean(own), "n_runs": len(own)} for key, own in sorted(values.items())]
 
 
 def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequence[int] = ()) -> Iterator[Row]:
@@ -159,17 +158,16 @@ def of_run(
         The positions of queries that ``conventions`` leaves out.
     """
     rows: dict[str, list[Row]] = {"conventions": [], "histogram": [], "retrieved": []}
-    for hasher, by_length in codes_of.items():
-        for n_bits in sorted(set(lengths) & set(by_length)):
-            pair = by_length[n_bits]
-            tables = {}
-            if n_bits == min(lengths):
-                tables["histogram"] = histogram_rows(pair["database"], n_bits)
-            if n_bits == middle(lengths):
-                tables["conventions"] = convention_rows(pair, n_bits, truths, without=without)
-                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
-            for name, more in tables.items():
-                rows[name] += [{"hasher": hasher} | row for row in more]
+    shortest, n_bits = min(lengths), middle(lengths)
+    for hasher, pairs in codes_of.items():
+        tables = {}
+        if shortest in pairs:
+            tables["histogram"] = histogram_rows(pairs[shortest]["database"], shortest)
+        if n_bits in pairs:
+            tables["conventions"] = convention_rows(pairs[n_bits], n_bits, truths, without=without)
+            tables["retrieved"] = retrieved_rows(pairs[n_bits], n_bits, truths, parts)
+        for name, more in tables.items():
+            rows[name] += [{"hasher": hasher} | row for row in more]
     return rows
 
 

@@ -52,11 +52,6 @@ _TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
 _FIELD = re.compile("([a-z_A-Z]+):([QON])")
 
 
-def style(medium: str) -> dict[str, Any]:
-    """Return the configuration of Vega for a medium, ``page`` or ``print``."""
-    return dict(data_of("charts.yaml")[medium])
-
-
 @functools.cache
 def data_of(name: str) -> dict[str, Any]:
     """Return the content of a YAML file of this package."""
@@ -99,7 +94,7 @@ class Figure:
     @property
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
-        spec = {"$schema": _SCHEMA, **self.chart, "config": style("page"), "description": self.title}
+        spec = {"$schema": _SCHEMA, **self.chart, "config": data_of("charts.yaml")["page"], "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 

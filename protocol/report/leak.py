@@ -46,11 +46,8 @@ def summarise_leaks(table: DataFrame, controls: Sequence[str]) -> DataFrame:
         missing for the controls, since a correction would hide a leak that should not be there. ``detectable`` is the
         leak that a test with this number of runs detects with a power of 0.8 at the strictest level of the correction.
     """
-    import numpy as np
-
     summary = _effects(_marked(table, controls), _COMBINATION)
     learns = ~summary["control"]
-    summary["p_holm"] = np.nan
     summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
     level = LEVEL / max(1, int(learns.sum()))
     spreads = zip(summary["std"], summary["n_runs"], strict=True)

@@ -1,7 +1,7 @@
 """The results of an experiment: everything that the sections of the report read, with display names."""
 
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -268,13 +268,13 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
         )
 
 
-def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
+def _libraries(paths: Iterable[str | Path]) -> Mapping[str, Mapping[str, int]]:
     """Return the number of files that were made with each version, by library."""
-    numbers: dict[str, Counter[str]] = {}
+    numbers = defaultdict[str, Counter[str]](Counter)
     for path in dict.fromkeys(map(str, paths)):
         for library, version in storage.read_provenance(path)["versions"].items():
-            numbers.setdefault(library, Counter())[version] += 1
-    return {library: dict(versions) for library, versions in numbers.items()}
+            numbers[library][version] += 1
+    return numbers
 
 
 def read_examples(paths: Iterable[str | Path], config: Mapping[str, Any]) -> dict[str, DataFrame]:

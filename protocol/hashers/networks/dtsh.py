@@ -1,6 +1,6 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from protocol.hashers.networks.base import NetworkHasher, Tensor, distinct, quantisation, shared_labels
+from protocol.hashers.networks.base import NetworkHasher, Tensor, distinct, mean_of, quantisation, shared_labels
 from protocol.registry import NetworkRecord, NotNegative
 
 
@@ -55,6 +55,5 @@ def triplet(outputs: Tensor, shared: Tensor, *, margin: float) -> Tensor:
 
     theta = outputs @ outputs.T / 2
     query, similar = distinct(shared > 0).nonzero(as_tuple=True)
-    others = shared[query] == 0
     loss = softplus(margin + theta[query] - theta[query, similar][:, None])
-    return (loss * others).sum() / others.sum().clamp(min=1)
+    return mean_of(loss, shared[query] == 0)

@@ -1,12 +1,11 @@
 """TALR-AP as the objective of a network: maximises tie-aware average precision."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from protocol.hashers.networks.base import NetworkHasher, Tensor, shared_labels
-from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
+from protocol.hashers.talr.objectives import AP, Metric, mean_objective
 from protocol.registry import NetworkRecord, Positive, choice
 
 
@@ -31,8 +30,7 @@ class TALRAPNetwork(NetworkHasher):
     github.com/kunhe/TALR.
     """
 
-    objectives: ClassVar[Mapping[str, Objective]] = {"simplified": ap_s, "integral": ap_r}
-    _gains = staticmethod(binary_gains)
+    metric: ClassVar[Metric] = AP
 
     relaxation: Annotated[str, choice("simplified", "integral")] = "simplified"
     alpha: Positive = 1
@@ -41,7 +39,7 @@ class TALRAPNetwork(NetworkHasher):
         codes = (self.alpha * outputs).tanh()
         levels = shared_labels(labels).cpu().numpy()
         np.fill_diagonal(levels, 0)
-        fixed, objective = codes.detach(), self.objectives[self.relaxation]
-        value, gradient = mean_objective(fixed.double().cpu().numpy(), *self._gains(levels), objective)
+        fixed, objective = codes.detach(), self.metric.objectives[self.relaxation]
+        value, gradient = mean_objective(fixed.double().cpu().numpy(), *self.metric.gains(levels), objective)
         # A linear function with this value and gradient, through which PyTorch differentiates the network.
         return -(value + (codes.new_tensor(gradient) * (codes - fixed)).sum())

@@ -1,7 +1,7 @@
 """TALR-NDCG as the objective of a network: maximises tie-aware NDCG by the number of shared labels."""
 
 from protocol.hashers.networks.talr_ap_network import TALRAPNetwork
-from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
+from protocol.hashers.talr.objectives import NDCG
 from protocol.registry import NetworkRecord
 
 
@@ -18,5 +18,4 @@ class TALRNDCGNetwork(TALRAPNetwork):
     He, Cakir, Bargal, Sclaroff, *Hashing as Tie-Aware Learning to Rank*, CVPR 2018, sections 3, 4 and 5.3.
     """
 
-    objectives = {"simplified": dcg_s, "integral": dcg_r}
-    _gains = staticmethod(graded_gains)
+    metric = NDCG

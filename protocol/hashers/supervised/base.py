@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers import Affinities, Hasher, TrainingSet
-from protocol.hashers.linear_algebra import Kernel, arrays_of_kernel, fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import Kernel, arrays_of_kernel, fit_kernel
 from protocol.registry import Count, Positive
 
 Floats = NDArray[np.floating]
@@ -53,7 +53,7 @@ class AnchorHasher(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         anchors = np.resize(rng.permutation(len(training.X)), self.n_anchors)
-        kernel = fit_kernel_of_one_width(training.X, anchors, self.width)
+        kernel = fit_kernel(training.X, anchors, width=self.width)
         A, t, record = self._functions(kernel.map(training.X), training, rng)
         self.anchors_, self.width_, self.offset_ = kernel
         self.projection_, self.threshold_ = A.astype(np.float32), t.astype(np.float32)

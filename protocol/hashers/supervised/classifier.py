@@ -89,17 +89,14 @@ class Classifier(Hasher):
     temperature: Positive = 1.0
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
-        y = training.labels
-        several = y.ndim == 2
-        has_label = y if several else y[:, None] == np.unique(y)
+        several, has_label = training.labels.ndim == 2, training.memberships
         rows = (training.X - training.mean) / np.float32(training.scale)
         inverse, n_classes = 1 / (self.regularisation * len(rows)), has_label.shape[1]
         model = need("sklearn.linear_model", "pipeline").LogisticRegression(C=inverse, max_iter=_MAX_ITER)
         weights, intercept, n_iter = np.zeros((rows.shape[1], n_classes)), np.zeros(n_classes), 0
         if several:
             shares = has_label.mean(axis=0)
-            intercept[shares == 0], intercept[shares == 1] = -np.inf, np.inf
-            intercept = np.clip(intercept, -50, 50)
+            intercept[shares == 0], intercept[shares == 1] = -50, 50
             for k in np.flatnonzero((shares > 0) & (shares < 1)):
                 model.fit(rows, has_label[:, k])
                 weights[:, k], intercept[k] = model.coef_[0], model.intercept_[0]

@@ -1,8 +1,7 @@
 """The base class of the two TALR hashers: linear hash functions that maximise a ranking metric on minibatches."""
 
-import abc
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers import THRESHOLDS, LinearHasher, TrainingSet
 from protocol.hashers.linear_algebra import project, quantizing_rotation
-from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
+from protocol.hashers.talr.objectives import Metric, relaxed_objective
 from protocol.hashers.training import progress
 from protocol.registry import Count, Positive, at_least, choice
 
@@ -22,7 +21,7 @@ _PARTS = 20  # the fit record has the mean objective of each of this many parts 
 class TALR(LinearHasher):
     """Hashing as tie-aware learning to rank; the subclasses `TALRAP` and `TALRNDCG` define metric and supervision."""
 
-    objectives: ClassVar[Mapping[str, Objective]]
+    metric: ClassVar[Metric]
     components: ClassVar[int | None]
     """The default of `n_components`; None means all principal components."""
     learned = THRESHOLDS
@@ -37,13 +36,8 @@ class TALR(LinearHasher):
     start: Annotated[str, choice("itq", "random")] = "itq"
     rate_over_alpha: bool = False
 
-    @staticmethod
-    @abc.abstractmethod
-    def _gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return the gains of all pairs of rows, and the best objective of each query."""
-
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
-        affinities, objective = training.affinities, self.objectives[self.relaxation]
+        affinities, objective = training.affinities, self.metric.objectives[self.relaxation]
         n_features = training.X.shape[1]
         n_components = self.n_components or self.components or n_features
         directions = training.components(min(n_components, n_features)).directions
@@ -61,7 +55,7 @@ class TALR(LinearHasher):
                 levels = affinities.among(batch)
                 np.fill_diagonal(levels, 0)
                 alpha = self.alpha * self.growth**done
-                value, by_weights = relaxed_objective(rows[batch], W, alpha, *self._gains(levels), objective)
+                value, by_weights = relaxed_objective(rows[batch], W, alpha, *self.metric.gains(levels), objective)
                 course.step(value)
                 velocity = _MOMENTUM * velocity + (by_weights / alpha if self.rate_over_alpha else by_weights)
                 W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity

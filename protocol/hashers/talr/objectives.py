@@ -10,7 +10,7 @@ f(t) = 1 / t or 1 / log2(t + 1), the weight of a rank in the bin is the mean of 
 and f at its midpoint in AP_s and DCG_s. With the paper's limits, without the halves, the first bin would be infinite.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -201,6 +201,17 @@ def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the gains of all pairs, 2^level - 1, and the largest DCG of each query; `levels` as in `binary_gains`."""
     gains = np.exp2(levels) - 1
     return gains, -np.sort(-gains, axis=1) @ _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
+
+
+class Metric(NamedTuple):
+    """A metric to maximise: the function that returns gains and divisors, and the objective of each relaxation."""
+
+    gains: Callable[[NDArray[np.int64]], tuple[Floats, Floats]]
+    objectives: Mapping[str, Objective]
+
+
+AP = Metric(binary_gains, {"simplified": ap_s, "integral": ap_r})
+NDCG = Metric(graded_gains, {"simplified": dcg_s, "integral": dcg_r})
 
 
 def relaxed_objective(

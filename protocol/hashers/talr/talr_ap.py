@@ -1,7 +1,7 @@
 """TALR-AP: linear hash functions that maximise tie-aware average precision, from class labels."""
 
 from protocol.hashers.talr.base import TALR
-from protocol.hashers.talr.objectives import ap_r, ap_s, binary_gains
+from protocol.hashers.talr.objectives import AP
 from protocol.registry import HasherRecord
 
 
@@ -80,6 +80,5 @@ class TALRAP(TALR):
     """
 
     supervision = "labels"
-    objectives = {"simplified": ap_s, "integral": ap_r}
+    metric = AP
     components = None
-    _gains = staticmethod(binary_gains)

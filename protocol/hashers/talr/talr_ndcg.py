@@ -1,7 +1,7 @@
 """TALR-NDCG: linear hash functions that maximise tie-aware NDCG, from graded affinities."""
 
 from protocol.hashers.talr.base import TALR
-from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
+from protocol.hashers.talr.objectives import NDCG
 from protocol.registry import HasherRecord
 
 
@@ -34,6 +34,5 @@ class TALRNDCG(TALR):
     """
 
     supervision = "affinities"
-    objectives = {"simplified": dcg_s, "integral": dcg_r}
+    metric = NDCG
     components = 32
-    _gains = staticmethod(graded_gains)

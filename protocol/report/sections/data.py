@@ -3,16 +3,15 @@
 The images nearest to some queries are those of mLGAP, figure 7.
 """
 
-import base64
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
+from protocol.inputs.images import base64_png
 from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results, with_display_names
 from protocol.scores.summary import SETTING, at
@@ -166,21 +165,9 @@ def _query(results: Results, rows: Any) -> dict[str, Any]:
 
 def _item(results: Results, number: int) -> dict[str, str]:
     """Return an item's image, and its classes or its id."""
-    image, labels = results.images[number : number + 1][0], results.items.get("labels")
+    labels = results.items.get("labels")
+    png = base64_png(results.images[number : number + 1][0], TILE, compression=9)
     if labels is None:
-        return {"png": _png(image), "name": str(results.items["ids"][number].decode())}
+        return {"png": png, "name": str(results.items["ids"][number].decode())}
     names = np.flatnonzero(labels[number]) if labels.ndim == 2 else labels[number : number + 1]
-    return {"png": _png(image), "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}
-
-
-def _png(image: NDArray[np.uint8]) -> str:
-    """Return an image as base64: its longer side has at most `TILE` pixels, and those of small images stay squares."""
-    import cv2
-
-    height, width = image.shape[:2]
-    scale = min(1, TILE / max(height, width))
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    small: Any = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
-    if small.ndim == 3:
-        small = np.ascontiguousarray(small[..., ::-1])
-    return base64.b64encode(cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()).decode()
+    return {"png": png, "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}

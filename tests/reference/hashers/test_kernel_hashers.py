@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from protocol.hashers.linear_algebra import fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import fit_kernel
 from protocol.hashers.lsh import LSH
 from protocol.hashers.supervised.bre import BRE, best_change
 from protocol.hashers.supervised.classifier import Classifier
@@ -35,7 +35,7 @@ def test_ksh_reaches_the_residue_of_the_released_code(n_bits, residue):
 def plain_sdh(rows, labels, n_bits, n_anchors, seed, n_iter=5):
     """Return the codes of the rows by the released procedure in float64, with full matrices and single bits of rows."""
     rng = np.random.default_rng(seed)
-    K = fit_kernel_of_one_width(rows, rng.permutation(len(rows))[:n_anchors], 1).map(rows).astype(float)
+    K = fit_kernel(rows, rng.permutation(len(rows))[:n_anchors], width=1).map(rows).astype(float)
     Q = (labels[:, None] == np.unique(labels)).astype(float)
     B = np.where(rng.random((len(rows), n_bits)) < 0.5, 1.0, -1.0)
 
