@@ -4,11 +4,10 @@ The parameters are functions of a job's wildcards. In the patterns of files, ``<
 ``<benchmarks>`` are folders that Snakemake fills in.
 """
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from protocol import registry
@@ -132,7 +131,7 @@ class Plan:
     @cached_property
     def supervisions(self) -> list[str]:
         """Those files for all hashers of the experiment."""
-        return self._each_of(functools.cache(self.supervision))
+        return self._each_of(cache(self.supervision))
 
     @property
     def duplicates(self) -> list[str]:

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     """Raise ProtocolError if codes and labels are in pandas, and the index of the labels is that of other rows."""
     codes = codes.values if isinstance(codes, Codes | Outputs) else codes
     indexes = [list(map(str, one.index)) for one in (codes, labels) if hasattr(one, "iloc")]
-    are_named = not any(map(str.isdecimal, chain.from_iterable(indexes)))  # numbers may count the rows
+    are_named = not any(name.isdecimal() for index in indexes for name in index)  # numbers may count the rows
     if len(indexes) > 1 and indexes[0] != indexes[1] and (are_named or sorted(indexes[0]) == sorted(indexes[1])):
         problem = "their index is not that of the codes, or in another order"
         advice = f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy()"

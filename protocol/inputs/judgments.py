@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.inputs import text
+from protocol.inputs import text, validation
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_stored
 from protocol.inputs.formats import TEXT
 from protocol.inputs.lists import ids_from
-from protocol.inputs.validation import is_integer
-from protocol.inputs.validation import rows as row_numbers
 
 _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
@@ -195,7 +193,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     rows = _ranked_rows(read_run(values), name, ids)
     if not rows:
         raise ProtocolError(f"{name}: no query has a result.")
-    row_numbers(list(rows), n_queries, f"{name}: queries")
+    validation.rows(list(rows), n_queries, f"{name}: queries")
     return _padded([rows.get(row, []) for row in range(n_queries)])
 
 
@@ -227,7 +225,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
         if array.ndim != 2 or not (len(ids) > 1 or array.dtype.kind == "U"):
             return None
-        is_whole = array.dtype.kind == "f" and is_integer(array).all()
+        is_whole = array.dtype.kind == "f" and validation.is_integer(array).all()
         rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()
     words = {*chain.from_iterable(rows)} - {"-1", ""}
     are_numbers, given = all(map(text.is_number, words)), ids[1] if len(ids) > 1 else {}

@@ -25,7 +25,6 @@ a hasher, which is empty if the project lacks it; ``digits``; and ``blocks`` of 
 
 import functools
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -278,7 +277,7 @@ def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     columns = itertools.chain.from_iterable(_columns(block, entry, rows) for block, rows in blocks)
     means, methods = pd.concat(columns, axis=1).dropna(how="all"), [*entry["methods"]]
     means = means.loc[sorted(means.index, key=lambda line: (methods.index(line[0]), line[1] != "printed"))]
-    texts = means.map(lambda mean: ABSENT if math.isnan(mean) else f"{mean:.{entry['digits']}f}")
+    texts = means.map(lambda mean: ABSENT if pd.isna(mean) else f"{mean:.{entry['digits']}f}")
     by_source = means.groupby(level=1)
     metrics = sorted(set(pd.concat([rows for _, rows in blocks])["metric"]))
     caption = f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source."
