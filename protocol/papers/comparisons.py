@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Self
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.report.figure import DataFrame
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, at, summary_of
-from protocol.scores.tables import read_text
+from protocol.scores.tables import DataFrame, read_text
 
 LEADERBOARD = ("reference", "cifar10", "summary.csv")
 """The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""

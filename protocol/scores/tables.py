@@ -24,7 +24,9 @@ from protocol.provenance.storage import replacing
 from protocol.terminal import width
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame, Series
+else:  # for annotations, without an import of pandas
+    DataFrame = Series = Any
 
 PACKAGE_DATA = "tables.html.j2"
 DIGITS = "%.9g"
@@ -67,13 +69,13 @@ def safe(cell: Any) -> Any:
     return cell
 
 
-def write_table(path: str | Path, table: "pd.DataFrame") -> None:
+def write_table(path: str | Path, table: DataFrame) -> None:
     """Write a stage's data frame as CSV, without the index and with floats of nine digits, and its checksum."""
     with replacing(path, checksum=True) as temporary:
         table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
 
 
-def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
+def read_table(path: str | Path, **options: Any) -> DataFrame:
     """Return a CSV file that a stage wrote as a data frame; its checksum is verified before pandas reads it.
 
     `options` are those of ``pandas.read_csv``. Raises the errors of `protocol.provenance.checksums.verified`.
