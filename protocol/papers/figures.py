@@ -37,11 +37,10 @@ from protocol import registry
 from protocol.checks import counted, listed
 from protocol.papers.claims import printed, read
 from protocol.papers.comparisons import Results
-from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
 from protocol.report.figure import ABSENT, Figure, cells, vega
 from protocol.scores.summary import at
-from protocol.scores.tables import Table
+from protocol.scores.tables import Table, read_table
 from protocol.styles import COLOURS, MARKERS
 
 _Entry = Mapping[str, Any]
@@ -108,9 +107,10 @@ def data_in(folder: str | Path) -> Data:
             continue
         for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
-                tables.append((kind, _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)))
-    stored = (file for file in sorted(Path(folder).glob("reference/*/*.csv")) if file.stem in _STORED)
-    tables += [(file.stem, _table(file).assign(experiment=_experiment(file.parent))) for file in stored]
+                table = read_table(file, required=False)
+                tables.append((kind, table.assign(feature=file.parts[-4], split=file.parts[-2], **about)))
+    for file in (file for file in sorted(Path(folder).glob("reference/*/*.csv")) if file.stem in _STORED):
+        tables.append((file.stem, read_table(file, required=False).assign(experiment=_experiment(file.parent))))
     return data_of(tables)
 
 
@@ -143,12 +143,6 @@ def printed_name(hasher: str, plugin: str) -> str:
     if plugin == "m_dsh" and hasher != plugin:
         return f"{hasher.removeprefix('m_dsh_')}-DSH"
     return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
-
-
-def _table(path: Path) -> pd.DataFrame:
-    """Return a table; its checksum is verified where it has one: the stored reference results have none."""
-    verify(path, required=False)
-    return pd.read_csv(path)
 
 
 def _named(kind: str, table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -16,7 +16,7 @@ from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import in_database_order, score_rows
-from protocol.provenance import checksums, storage
+from protocol.provenance import storage
 from protocol.scores import tables
 from protocol.scores.metadata import UNHASHED
 from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
@@ -143,8 +143,7 @@ def _read(path: Path) -> tables.DataFrame:
     """Return a table with its lines; its checksum is verified if it has one."""
     import pandas as pd
 
-    checksums.verify(path, required=False)
-    table = pd.read_csv(path)
+    table = tables.read_table(path, required=False)
     for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
         table[column] = pd.to_numeric(table[column])
     return table.assign(line=range(2, len(table) + 2))
