@@ -529,10 +529,7 @@ def _sum(sizes: Mapping[str, int]) -> str:
 
 def _without(n_items: int, parts: Sequence[Rows]) -> Rows:
     """Return the rows that are in none of the given partitions."""
-    is_unused = np.ones(n_items, dtype=bool)
-    for rows in parts:
-        is_unused[rows] = False
-    return np.flatnonzero(is_unused)
+    return np.delete(np.arange(n_items), np.concatenate([_NO_ROWS, *parts]))
 
 
 def declare(module: str, *, base: SplitProtocol | None = None, **declaration: Any) -> SplitProtocol:
