@@ -21,9 +21,8 @@ def run(arguments: argparse.Namespace) -> None:
         if len(values) != n_scores:
             got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
             raise ProtocolError(f"{got}. Pass one for each score.")
-    others = ("query_labels", "database_labels", "relevance", "query_ids", "database_ids")
-    inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
-    check_outputs({"--json": arguments.json}, inputs)
+    truth = passed(arguments, "query_labels", "database_labels", "relevance", "query_ids", "database_ids").values()
+    check_outputs({"--json": arguments.json}, [*arguments.query_codes, *arguments.database_codes, *truth])
     encoding = (arguments.bit_order, arguments.binarize)
     query, database = ([Codes(*one, *encoding) for one in zip(files, lengths, strict=True)] for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):

@@ -179,8 +179,7 @@ class Plan:
 
     def extraction(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the plug-in and options of a feature."""
-        feature = self._feature(wildcards)
-        return {"plugin": feature.plugin, "options": feature.options}
+        return _described(self._feature(wildcards))
 
     def feature(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the plug-in, options and preprocessing steps of a feature."""
@@ -380,5 +379,5 @@ class Plan:
         return methods | {f"{feature} {UNHASHED}": "none" for feature in self.experiment.features}
 
 
-def _described(variant: Variant) -> dict[str, Any]:
+def _described(variant: Variant | FeaturePlan) -> dict[str, Any]:
     return {"plugin": variant.plugin, "options": variant.options}

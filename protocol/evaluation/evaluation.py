@@ -98,8 +98,7 @@ def evaluate(
     _check_index(query_codes, query_labels, "query")
     _check_index(database_codes, database_labels, "database")
     source = only_truth(query_labels, database_labels, truth)
-    sizes, files = codes.sizes, codes.files
-    relevant = ground_truth(source, *sizes, scoring, threads=threads, progress=progress, code_files=files)
+    relevant = ground_truth(source, *codes.sizes, scoring, threads=threads, progress=progress, code_files=codes.files)
     return scored(codes, relevant, scoring, threads=threads, progress=progress)
 
 
@@ -254,5 +253,4 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        truth = ground_truth(labels, *pair.sizes, self._scoring)
-        return scored(pair, truth, self._scoring, threads=self._threads)
+        return scored(pair, ground_truth(labels, *pair.sizes, self._scoring), self._scoring, threads=self._threads)

@@ -83,8 +83,7 @@ def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclud
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
     """Return the positions of excluded queries by split and run, from the file ``excluded.csv`` if there is one."""
     tables = (read_table(path).groupby(["split", "run"])["position"] for path in paths)
-    of_runs = itertools.chain.from_iterable(tables)
-    return {(str(split), int(run)): rows.to_numpy(dtype=np.int64) for (split, run), rows in of_runs}
+    return {(str(split), int(run)): rows.to_numpy(dtype=np.int64) for table in tables for (split, run), rows in table}
 
 
 def excluded_labels(

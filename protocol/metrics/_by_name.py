@@ -94,7 +94,7 @@ def means_of_blocks(
         The positions of queries to leave out.
     """
     parts = [evaluate(counts, names, undefined=undefined) for counts in blocks]
-    left_out = [] if without is None else without
+    left_out = np.empty(0, dtype=np.int64) if without is None else without
     return {name: mean(np.delete(np.concatenate([part[name] for part in parts]), left_out)) for name in names}
 
 
