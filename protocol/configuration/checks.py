@@ -280,7 +280,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse options of ground truths that are out of range or do not fit the sizes of a split."""
     kinds = {experiment.supervision(name) for name in feature.hashers}
-    graded = [truth for kind, truth in supervising(experiment.config).items() if kind == "affinities" and kind in kinds]
+    graded = [experiment.config["affinities"]] if "affinities" in kinds else []
     for split in feature.splits:
         sizes, where = _sizes(feature, experiment, split), f", split {split!r}"
         n_train = sizes.get("train")

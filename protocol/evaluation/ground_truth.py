@@ -315,8 +315,7 @@ def ground_truth(
 def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:
     """Raise ProtocolError unless vectors have as many columns as those of the queries."""
     if vectors.shape[1] != query.shape[1]:
-        columns = counted(vectors.shape[1], "column")
-        raise ProtocolError(f"{name}: {columns}, but {query.shape[1]:,} in {query_name}.")
+        raise ProtocolError(f"{name}: {counted(vectors.shape[1], 'column')}, but {query.shape[1]:,} in {query_name}.")
 
 
 def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> None:

@@ -88,8 +88,7 @@ def _unusual(evaluation: ScoredRanking) -> str:
     if n:
         facts.append(f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item")
     if evaluation.labels_not_in_database:
-        absent = abridged(evaluation.labels_not_in_database, _FEW)
-        facts.append(f"query labels absent from the database: {absent}")
+        facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
     if is_every and evaluation.nearest is None:
         facts.append("every item is relevant to every query")

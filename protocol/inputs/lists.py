@@ -16,7 +16,7 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
 from operator import itemgetter
@@ -205,8 +205,7 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str,
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
-    sizes = list(map(n_items.get, labelled))
-    form, arrays, classes = _labels(list(labelled.values()), sizes) if labelled else ("", [], ())
+    form, arrays, classes = _labels([*labelled.values()], [*map(n_items.get, labelled)]) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     return {role: _listing(part, form * part.has_labels, by_role.get(role), classes) for role, part in parts.items()}
 
@@ -301,8 +300,7 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
 def _file_columns(table: Table) -> list[int]:
     """Return which fields name a file in each row, in the first column, or in another one different files."""
     columns = enumerate(zip(*table.rows, strict=False))
-    files = [(at, column) for at, column in columns if all(map(names_file, column))]
-    return [at for at, column in files if at == 0 or len({*column}) == len(column)]
+    return [at for at, column in columns if all(map(names_file, column)) and (at == 0 or len({*column}) == len(column))]
 
 
 def _divided_by_blanks(table: Table) -> Table:
@@ -336,11 +334,11 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     firsts, others = map(_FIRST, filter(None, table.words)), list(map(_OTHERS, table.words))
     ids, n_items = set(firsts), len(table.rows)
     are_files = all(map(names_file, ids))
-    if are_files and len(ids) == n_items and not any(others) and not table.is_python:
-        name = table.words[0][0][:80]
-        raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
     if table.is_short:
         if are_files and len(ids) == n_items and not table.is_python:
+            if not any(others):
+                name = table.words[0][0][:80]
+                raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
             at = table.at([*map(len, table.words)].index(1))
             raise ProtocolError(f"{at} has an id and no label. Add one, or write {table.name}:id-classes for none.")
         return False
@@ -425,10 +423,8 @@ def _may_divide(mark: re.Pattern[str], table: Table) -> bool:
 
 def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:
     """Return the fields of each row, or their parts between marks, without empty ones."""
-    rows: Iterable[Iterable[str]] = table.rows
-    if mark is not None:
-        rows = (chain.from_iterable(map(mark.split, row)) for row in rows)
-    return [list(filter(None, row)) for row in rows]
+    parts = (lambda field: [field]) if mark is None else mark.split
+    return [[word for field in row for word in parts(field) if word] for row in table.rows]
 
 
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:

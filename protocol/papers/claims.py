@@ -251,8 +251,7 @@ def all_claims() -> list[Claim]:
         content = read(paper)
         for entry in content["claims"]:
             values = {key: entry[key] for key in ("expected", "ours") if key in entry}
-            numbers = replaced(values, lambda text: float(Fraction(text)))
-            claims.append(Claim(paper=content["paper"], **entry | numbers))
+            claims.append(Claim(paper=content["paper"], **entry | replaced(values, lambda text: float(Fraction(text)))))
     return claims
 
 
