@@ -210,15 +210,15 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     ProtocolError
         If it has ids that are not given, or numbers that may be ids or row numbers.
     """
+    queries, given = [*ids, {}, {}][:2]
     if is_file(values) and Path(values).suffix.lower() in TEXT:
         rows = [_words(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
-        known = set[str]().union(*ids)
-        is_header = not (rows[0][0] and any(text.is_number(word) or word in known for word in rows[0]))
-        is_header &= all(text.is_number(word) or word in known for word in chain(*rows[1:]))
+        are_known = [[word in queries or word in given or text.is_number(word) for word in row] for row in rows]
+        is_header = not (rows[0][0] and any(are_known[0])) and all(chain(*are_known[1:]))
         rows = rows[int(is_header and len(rows) > 1) :]
-        has_queries = ids and sorted(row[0] for row in rows) == sorted(ids[0])
-        if has_queries and not (len(ids) > 1 and ids[0].keys() & ids[1].keys()):
-            rows = [row[1:] for row in sorted(rows, key=lambda row: ids[0][row[0]])]  # the first column has the queries
+        has_queries = ids and sorted(row[0] for row in rows) == sorted(queries)
+        if has_queries and queries.keys().isdisjoint(given):  # the first column has the queries
+            rows = [row[1:] for row in sorted(rows, key=lambda row: queries[row[0]])]
             if len(ids) == 1:
                 return np.array([[float(word or "nan") for word in row] for row in rows])
     else:
@@ -228,14 +228,14 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
         is_whole = array.dtype.kind == "f" and validation.is_integer(array).all()
         rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()
     words = {*chain.from_iterable(rows)} - {"-1", ""}
-    are_numbers, given = all(map(text.is_number, words)), ids[1] if len(ids) > 1 else {}
+    are_numbers = all(map(text.is_number, words))
     no_rows = sorted(word for word in words if are_numbers and not 0 <= float(word) < len(given))
     if lacking := words - given.keys():
         if are_numbers and not (given and no_rows):
             if given:
                 text.INPUTS.info("%s: row numbers, because %s is not an id of the database", name, min(lacking))
             return None
-        hint = "If lines begin with ids of queries, pass these as well." if ids and not ids[0] else _AS_RUN
+        hint = "If lines begin with ids of queries, pass these as well." if ids and not queries else _AS_RUN
         unknown = min(sorted(lacking & {*no_rows} or lacking), key=text.is_number)[:60]
         raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {hint}")
     if no_rows:
