@@ -228,8 +228,8 @@ class Evaluator:
         packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
         array, before = np.atleast_1d(as_numpy(labels, f"{side} labels")), self._labels[side]
         if len(array) != len(packed):
-            n_labels, n_items = checks.counted(len(array), "label"), checks.counted(len(packed), "item")
-            raise ProtocolError(f"{side} labels: {n_labels} for {n_items}.")
+            n_labels = checks.counted(len(array), "label")
+            raise ProtocolError(f"{side} labels: {n_labels} for {checks.counted(len(packed), 'item')}.")
         if n_bits != (self._n_bits or n_bits):
             raise ProtocolError(f"{side} codes: {checks.counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):

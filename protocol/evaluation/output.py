@@ -70,9 +70,8 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
     """
     (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
     if nearest is not None:
-        k, ties = nearest.relevant, with_ties(fewest, most, nearest.relevant)
         by = f"{_DISTANCES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
-        return f"relevant: the {k:,} nearest by {by}{ties}"
+        return f"relevant: the {nearest.relevant:,} nearest by {by}{with_ties(fewest, most, nearest.relevant)}"
     if evaluation.labels_not_in_database is not None:
         return ""
     lowest, highest = evaluation.levels
