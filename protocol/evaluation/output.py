@@ -83,14 +83,12 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
 
 def _unusual(evaluation: ScoredRanking) -> str:
     """Return what is unusual about the ground truth."""
-    facts, n = [], evaluation.queries_without_relevant
-    if n:
-        facts.append(f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item")
+    n = evaluation.queries_without_relevant
+    facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"] * (n > 0)
     if evaluation.labels_not_in_database:
         facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
-    if is_every and evaluation.nearest is None:
-        facts.append("every item is relevant to every query")
+    facts += ["every item is relevant to every query"] * (is_every and evaluation.nearest is None)
     if isinstance(evaluation, Evaluation):
         query, counts = evaluation.codes.query, evaluation.counts
         is_single = evaluation.n_queries > 1 and bool((query == query[0]).all())

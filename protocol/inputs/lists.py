@@ -374,9 +374,10 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     form = forms.pop() if forms else _form(tables, mark, words)
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
-    warn_alike(every, " and ".join(table.name for table in tables))
+    names = " and ".join(table.name for table in tables)
+    warn_alike(every, names)
     for marker in sorted(word for word in every if word.lower() in _EMPTY):
-        INPUTS.info("%s: %r is read as a class like any other", " and ".join(table.name for table in tables), marker)
+        INPUTS.info("%s: %r is read as a class like any other", names, marker)
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)
@@ -410,8 +411,7 @@ def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fiel
     """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
     for mark in _MARKS:
         by_mark = [table for table in tables if _may_divide(mark, table)]
-        found = set(chain.from_iterable(chain.from_iterable(table.rows) for table in by_mark))
-        if any(map(mark.search, found)):
+        if any(map(mark.search, {field for table in by_mark for row in table.rows for field in row})):
             return mark, [_words(table, mark if table in by_mark else None) for table in tables]
     return None, [_words(table, None) for table in tables]
 
