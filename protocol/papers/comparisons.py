@@ -352,8 +352,8 @@ class Results:
                     shared = shared_variance(row.get("n_queries"), row.get("n_database"))
                     rows.append({"folder": str(path.parent)} | row | {"shared": shared})
         counted = pd.DataFrame(statistics, columns=["dataset", "statistic", *Mean._fields])
-        rows = [row for row in rows if row["split"] not in dividing]
-        return pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean"), counted
+        means = pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean")
+        return means[~means["split"].isin(dividing)], counted
 
 
 def _counted(row: Mapping[str, str]) -> Mean:
