@@ -151,9 +151,8 @@ class WithoutQueries(Printed):
             difference = self.metrics[name] - mean
             moved = f"{difference:+.2g}" if difference else "0"
             cells.append((name, rounded(mean), rounded(self.metrics[name]), moved.replace("+nan", "undefined")))
-        title = (
-            f"without {self.n_excluded:,} of {self.evaluation.n_queries:,} queries (SHA-256 {self.sha256[:_DIGEST]})"
-        )
+        n, digest = self.evaluation.n_queries, self.sha256[:_DIGEST]
+        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {digest})"
         return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
 
     def content(self) -> dict[str, Any]:

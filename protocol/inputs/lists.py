@@ -39,9 +39,7 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
 between other marks."""
-_EMPTY = frozenset(
-    ["none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"]
-)
+_EMPTY = {"none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"}
 """What may be meant as the mark of an item without a label."""
 _IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
