@@ -265,7 +265,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     allowed = list(choices) if isinstance(choices, list) else sorted(choices)
     if value in allowed:
         return value
-    hint = "" if value is None else _suggestion(str(value), allowed)
+    hint = _suggestion(str(value), allowed) * (value is not None)
     named = listed(map(repr, allowed) if ", " in "\n".join(allowed) else allowed, "or")
     where, colon, kind = name.rpartition(": ")
     kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)

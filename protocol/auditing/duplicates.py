@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,8 @@ from protocol.inputs.lists import check_distinct, ids_from
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import Step, in_order, unreported, workers
 from protocol.provenance import storage
-from protocol.scores.tables import Table, templates, write_csv
+from protocol.scores.tables import DataFrame, Table, templates, write_csv
 from protocol.truth import check_rows, pair_distances
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PACKAGE_DATA = "sheet.html.j2"
 CANDIDATES = 10
@@ -77,7 +74,7 @@ class Proposals(Shown):
         Sentences on the inputs and the method.
     """
 
-    pairs: "pd.DataFrame"
+    pairs: DataFrame
     query_ids: NDArray[np.str_] | None
     database_ids: NDArray[np.str_] | None
     about: tuple[str, ...]
@@ -400,7 +397,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
 # Proposals
 
 
-def proposed(pairs: "pd.DataFrame", most: int, *, same: bool) -> "pd.DataFrame":
+def proposed(pairs: DataFrame, most: int, *, same: bool) -> DataFrame:
     """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
 
     Parameters

@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
@@ -54,14 +54,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the process ends
     try:
         if sys.stdout is None:
-            return _report("standard output is closed.")
+            _report("standard output is closed.")
+            return _REFUSED
         words = sys.argv[1:] if arguments is None else arguments
         parsed = _parser(words, everything="--help-all" in words).parse_args(words)
         from protocol.cli._output import readings
         from protocol.progress import lines
 
         with warnings.catch_warnings(), readings(), lines(f"protocol {parsed.command}"):
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: _report(str(message))  # without its location
             command = importlib.import_module(f"protocol.cli.{parsed.command.replace('-', '_')}")
             status = command.run(parsed) or 0
         sys.stdout.flush()
@@ -114,15 +115,9 @@ def _explained(error: BaseException, parsed: argparse.Namespace) -> str:
     return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."
 
 
-def _report(message: str) -> int:
-    """Print one line on standard error, and return the exit status of an error."""
+def _report(message: str) -> None:
+    """Print one line on standard error."""
     from protocol.checks import brief, printable
     from protocol.terminal import coloured
 
     sys.stderr.write(coloured(f"protocol: {brief(printable(message))}\n", sys.stderr))
-    return _REFUSED
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line, without its location in the code."""
-    _report(str(message))

@@ -6,7 +6,6 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import contextlib
 import functools
-import itertools
 import math
 import re
 import sys
@@ -96,7 +95,7 @@ class Parser(argparse.ArgumentParser):
             if error.argument_name is None:  # from Python 3.13 for missing arguments
                 self.error(error.message)
             raise ProtocolError(f"{error.argument_name}: {error.message}.") from error
-        for word in itertools.filterfalse("--".__eq__, others):
+        for word in filter("--".__ne__, others):
             is_by_name = "--query-codes" in self._option_string_actions and not self._get_positional_actions()
             hint = " Files are passed as --query-codes FILE." if is_by_name and re.search("[./]", word) else ""
             raise ProtocolError(f"Unexpected argument {word!r}.{hint} See `{self.prog} --help`.")

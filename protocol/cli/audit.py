@@ -1,7 +1,6 @@
 """`protocol audit`: find leaks and missing classes in your own split."""
 
 import argparse
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
@@ -23,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `protocol audit`."""
     from protocol.auditing import Evidence, audit
 
-    above = itertools.chain.from_iterable(map(items_above, arguments.splits))  # the dataset of a pipeline's split
+    above = (file for split in arguments.splits for file in items_above(split))  # the dataset of a pipeline's split
     inputs = [*passed(arguments, *_FILES).values(), *(arguments.training_log or ()), *arguments.splits, *above]
     check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, inputs)
     evidence = Evidence(**passed(arguments, *_EVIDENCE), **_codes(arguments))

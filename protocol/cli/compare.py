@@ -1,7 +1,6 @@
 """`protocol compare`: compare the scores of experiments, or of a user's own codes."""
 
 import argparse
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not files and not refused:
         raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
     if files:
-        tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
+        tables = (Path(file).with_name(name) for file in files for name in _TABLES)
         page = arguments.leaderboard
         beside = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json") if page}
         check_outputs(beside | given(arguments, "leaderboard", "html", "latex"), [*files, *tables])

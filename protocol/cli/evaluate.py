@@ -44,8 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     evaluation = evaluate(*codes(arguments), truth=truth, progress=report, **options)
     others: list[Printed] = []
     if arguments.tables:
-        relevance = evaluation.truth.relevance
-        others = [searched(evaluation.codes, relevance, arguments.tables, arguments.convention)]
+        others = [searched(evaluation.codes, evaluation.truth.relevance, arguments.tables, arguments.convention)]
     _write(arguments, evaluation, others)
 
 
@@ -115,10 +114,8 @@ def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from protocol.evaluation import Codes, Outputs
 
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
-    database = Codes(arguments.database_codes, *encoding)
-    if arguments.ranking != "hamming":
-        return Outputs(arguments.query_codes, arguments.ranking), database
-    return Codes(arguments.query_codes, *encoding), database
+    query, database = (Codes(file, *encoding) for file in (arguments.query_codes, arguments.database_codes))
+    return (query if arguments.ranking == "hamming" else Outputs(query.values, arguments.ranking)), database
 
 
 def nearest(arguments: argparse.Namespace) -> "Nearest | None":

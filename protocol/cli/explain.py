@@ -1,7 +1,6 @@
 """`protocol explain`: find the evaluation that gives a reported score."""
 
 import argparse
-import functools
 import os
 
 from protocol.checks import ProtocolError, counted
@@ -22,15 +21,13 @@ def run(arguments: argparse.Namespace) -> None:
         if len(values) != n_scores:
             got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
             raise ProtocolError(f"{got}. Pass one for each score.")
-    others = ("query_labels", "database_labels", "relevance", "query_ids", "database_ids")
-    inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
-    check_outputs({"--json": arguments.json}, inputs)
-    coded = functools.partial(Codes, bit_order=arguments.bit_order, binarize=arguments.binarize)
-    query, database = (list(map(coded, files, lengths)) for files in sides.values())
+    truth = passed(arguments, "query_labels", "database_labels", "relevance", "query_ids", "database_ids").values()
+    check_outputs({"--json": arguments.json}, [*arguments.query_codes, *arguments.database_codes, *truth])
+    encoding = (arguments.bit_order, arguments.binarize)
+    query, database = ([Codes(*one, *encoding) for one in zip(files, lengths, strict=True)] for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
     options = passed(arguments, "query_labels", "database_labels", "measure")
     threads = arguments.threads if arguments.threads is not None else os.cpu_count() or 1
     options |= {"truth": relevance(arguments), "threads": threads, "progress": report}
-    explanation = explain(arguments.score, query, database, **options)
-    finish(explanation, arguments.json)
+    finish(explain(arguments.score, query, database, **options), arguments.json)

@@ -137,9 +137,8 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     lengths = [n_bits for n_bits in _CODE_LENGTHS if n_classes <= 1 << n_bits and n_bits <= most][-3:] or [most]
     cutoff, radius = 1_000 if n_items >= 10_000 else 100, min([2, *lengths])
     common: dict[str, Any] = _OUTPUT["config"]
-    hashers = [*common["hashers"], *["sdh"] * (n_classes > 1)]
     metrics = [name.format(cutoff=cutoff, radius=radius) for name in common["metrics"]]
-    return common | {"hashers": hashers, "n_bits": lengths, "metrics": metrics}
+    return common | {"hashers": [*common["hashers"], *["sdh"] * (n_classes > 1)], "n_bits": lengths, "metrics": metrics}
 
 
 def _relevance(n_classes: int, n_database: int) -> dict[str, Any]:

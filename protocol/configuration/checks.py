@@ -185,15 +185,12 @@ def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"feature {feature.name!r} reads {modality.reads}, but {has}.")
 
 
-def _check_radii(feature: FeaturePlan, experiment: Experiment) -> None:
-    for metric in experiment.config["metrics"]:
-        _check_radius(feature, metric)
-
-
-def _check_radius(feature: FeaturePlan, metric: str) -> None:
-    radius, shortest = keywords(metric).get("radius", 0), min(feature.n_bits)
-    if radius > shortest:
-        raise ProtocolError(f"metric {metric!r}: the radius exceeds the shortest code length, {shortest} bits.")
+def _check_radii(feature: FeaturePlan, experiment: Experiment, *metrics: str) -> None:
+    """Refuse metrics, by default those of the experiment, whose radius exceeds a code length."""
+    shortest = min(feature.n_bits)
+    for metric in metrics or experiment.config["metrics"]:
+        if keywords(metric).get("radius", 0) > shortest:
+            raise ProtocolError(f"metric {metric!r}: the radius exceeds the shortest code length, {shortest} bits.")
 
 
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -246,7 +243,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
         one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
     if registry.METRICS.entry(metric).better == "lower":
         raise ProtocolError(f"selection.metric: lower values of {metric!r} are better. Choose a metric to maximise.")
-    _check_radius(feature, metric)
+    _check_radii(feature, experiment, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
         _check_validation(split, config)
@@ -280,7 +277,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse options of ground truths that are out of range or do not fit the sizes of a split."""
     kinds = {experiment.supervision(name) for name in feature.hashers}
-    graded = [truth for kind, truth in supervising(experiment.config).items() if kind == "affinities" and kind in kinds]
+    graded = [experiment.config["affinities"]] if "affinities" in kinds else []
     for split in feature.splits:
         sizes, where = _sizes(feature, experiment, split), f", split {split!r}"
         n_train = sizes.get("train")

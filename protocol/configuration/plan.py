@@ -4,11 +4,10 @@ The parameters are functions of a job's wildcards. In the patterns of files, ``<
 ``<benchmarks>`` are folders that Snakemake fills in.
 """
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from protocol import registry
@@ -132,7 +131,7 @@ class Plan:
     @cached_property
     def supervisions(self) -> list[str]:
         """Those files for all hashers of the experiment."""
-        return self._each_of(functools.cache(self.supervision))
+        return self._each_of(cache(self.supervision))
 
     @property
     def duplicates(self) -> list[str]:
@@ -180,8 +179,7 @@ class Plan:
 
     def extraction(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the plug-in and options of a feature."""
-        feature = self._feature(wildcards)
-        return {"plugin": feature.plugin, "options": feature.options}
+        return _described(self._feature(wildcards))
 
     def feature(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the plug-in, options and preprocessing steps of a feature."""
@@ -381,5 +379,5 @@ class Plan:
         return methods | {f"{feature} {UNHASHED}": "none" for feature in self.experiment.features}
 
 
-def _described(variant: Variant) -> dict[str, Any]:
+def _described(variant: Variant | FeaturePlan) -> dict[str, Any]:
     return {"plugin": variant.plugin, "options": variant.options}

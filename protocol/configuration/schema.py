@@ -147,8 +147,7 @@ def phrase(schema: Mapping[str, Any]) -> str:
     if "expected" in schema:
         return str(schema["expected"])
     if "enum" in schema:
-        *others, last = [repr(value) for value in schema["enum"] if value is not None]
-        return f"{', '.join(others)} or {last}" if others else last
+        return listed((repr(value) for value in schema["enum"] if value is not None), "or")
     noun = _NOUNS[schema["type"]]
     if "maximum" in schema:
         return f"{noun} from {schema['minimum']:,} to {schema['maximum']:,}"

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -99,8 +98,7 @@ def evaluate(
     _check_index(query_codes, query_labels, "query")
     _check_index(database_codes, database_labels, "database")
     source = only_truth(query_labels, database_labels, truth)
-    sizes, files = codes.sizes, codes.files
-    relevant = ground_truth(source, *sizes, scoring, threads=threads, progress=progress, code_files=files)
+    relevant = ground_truth(source, *codes.sizes, scoring, threads=threads, progress=progress, code_files=codes.files)
     return scored(codes, relevant, scoring, threads=threads, progress=progress)
 
 
@@ -108,7 +106,7 @@ def _check_index(codes: Any, labels: Any, side: str) -> None:
     """Raise ProtocolError if codes and labels are in pandas, and the index of the labels is that of other rows."""
     codes = codes.values if isinstance(codes, Codes | Outputs) else codes
     indexes = [list(map(str, one.index)) for one in (codes, labels) if hasattr(one, "iloc")]
-    are_named = not any(map(str.isdecimal, chain.from_iterable(indexes)))  # numbers may count the rows
+    are_named = not any(name.isdecimal() for index in indexes for name in index)  # numbers may count the rows
     if len(indexes) > 1 and indexes[0] != indexes[1] and (are_named or sorted(indexes[0]) == sorted(indexes[1])):
         problem = "their index is not that of the codes, or in another order"
         advice = f"{side}_labels.loc[{side}_codes.index] to match them by index, or {side}_labels.to_numpy()"
@@ -230,8 +228,8 @@ class Evaluator:
         packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
         array, before = np.atleast_1d(as_numpy(labels, f"{side} labels")), self._labels[side]
         if len(array) != len(packed):
-            n_labels, n_items = checks.counted(len(array), "label"), checks.counted(len(packed), "item")
-            raise ProtocolError(f"{side} labels: {n_labels} for {n_items}.")
+            n_labels = checks.counted(len(array), "label")
+            raise ProtocolError(f"{side} labels: {n_labels} for {checks.counted(len(packed), 'item')}.")
         if n_bits != (self._n_bits or n_bits):
             raise ProtocolError(f"{side} codes: {checks.counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
@@ -255,5 +253,4 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        truth = ground_truth(labels, *pair.sizes, self._scoring)
-        return scored(pair, truth, self._scoring, threads=self._threads)
+        return scored(pair, ground_truth(labels, *pair.sizes, self._scoring), self._scoring, threads=self._threads)

@@ -83,8 +83,7 @@ def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclud
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
     """Return the positions of excluded queries by split and run, from the file ``excluded.csv`` if there is one."""
     tables = (read_table(path).groupby(["split", "run"])["position"] for path in paths)
-    of_runs = itertools.chain.from_iterable(tables)
-    return {(str(split), int(run)): rows.to_numpy(dtype=np.int64) for (split, run), rows in of_runs}
+    return {(str(split), int(run)): rows.to_numpy(dtype=np.int64) for table in tables for (split, run), rows in table}
 
 
 def excluded_labels(
@@ -152,8 +151,8 @@ class WithoutQueries(Printed):
             difference = self.metrics[name] - mean
             moved = f"{difference:+.2g}" if difference else "0"
             cells.append((name, rounded(mean), rounded(self.metrics[name]), moved.replace("+nan", "undefined")))
-        n, n_excluded = self.evaluation.n_queries, len(self.excluded)
-        title = f"without {n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:_DIGEST]})"
+        n, digest = self.evaluation.n_queries, self.sha256[:_DIGEST]
+        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {digest})"
         return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
 
     def content(self) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting.leave_one_out import check_same_number
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
+from protocol.inputs import validation
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
 from protocol.inputs.formats import TEXT, read_csr
 from protocol.inputs.judgments import judged_pairs, read_ids
 from protocol.inputs.labels import label_pair
 from protocol.inputs.text import INPUTS
-from protocol.inputs.validation import is_integer
-from protocol.inputs.validation import rows as row_numbers
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, Neighbours, nearest
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
@@ -316,8 +315,7 @@ def ground_truth(
 def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:
     """Raise ProtocolError unless vectors have as many columns as those of the queries."""
     if vectors.shape[1] != query.shape[1]:
-        columns = counted(vectors.shape[1], "column")
-        raise ProtocolError(f"{name}: {columns}, but {query.shape[1]:,} in {query_name}.")
+        raise ProtocolError(f"{name}: {counted(vectors.shape[1], 'column')}, but {query.shape[1]:,} in {query_name}.")
 
 
 def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> None:
@@ -421,11 +419,11 @@ def _neighbours(queries: NDArray, items: NDArray, levels: NDArray, sizes: tuple[
     """Return relevance from pairs of a query and a database position, in any order, and their levels."""
     if not items.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
-    if not is_integer(levels).all() or levels.min() < 1 or levels.max() > _MOST_LEVELS:
+    if not validation.is_integer(levels).all() or levels.min() < 1 or levels.max() > _MOST_LEVELS:
         needed = f"integers from 1 to {_MOST_LEVELS}, larger for more relevant items"
         got = f"values from {levels.min():.6g} to {levels.max():.6g}"
         raise ProtocolError(f"{name}: the levels must be {needed}, got {got}.")
-    items = row_numbers(items, sizes[1], name)
+    items = validation.rows(items, sizes[1], name)
     order = np.lexsort((items, queries))
     items, queries = items[order], queries[order]
     twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(queries) == 0))

@@ -70,9 +70,8 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
     """
     (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
     if nearest is not None:
-        k, ties = nearest.relevant, with_ties(fewest, most, nearest.relevant)
         by = f"{DISTANCE_NAMES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
-        return f"relevant: the {k:,} nearest by {by}{ties}"
+        return f"relevant: the {nearest.relevant:,} nearest by {by}{with_ties(fewest, most, nearest.relevant)}"
     if evaluation.labels_not_in_database is not None:
         return ""
     lowest, highest = evaluation.levels
@@ -84,15 +83,12 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
 
 def _unusual(evaluation: ScoredRanking) -> str:
     """Return what is unusual about the ground truth."""
-    facts, n = [], evaluation.queries_without_relevant
-    if n:
-        facts.append(f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item")
+    n = evaluation.queries_without_relevant
+    facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"] * (n > 0)
     if evaluation.labels_not_in_database:
-        absent = abridged(evaluation.labels_not_in_database, _FEW)
-        facts.append(f"query labels absent from the database: {absent}")
+        facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
-    if is_every and evaluation.nearest is None:
-        facts.append("every item is relevant to every query")
+    facts += ["every item is relevant to every query"] * (is_every and evaluation.nearest is None)
     if isinstance(evaluation, Evaluation):
         query, counts = evaluation.codes.query, evaluation.counts
         is_single = evaluation.n_queries > 1 and bool((query == query[0]).all())

@@ -156,8 +156,7 @@ class ScoredRanking(Scores, Printed):
         """
         rules, metrics = find(self.convention), self.metrics
         fields: dict[str, Any] = {name: getattr(self, name) for name in (*_NAMES, *_RANKED) if hasattr(self, name)}
-        fields |= {"version": VERSION} | {name: getattr(self, name) for name in _RELEVANT}
-        fields |= {"metrics": metrics, "n_undefined": self.n_undefined}
+        fields |= {"version": VERSION} | {name: getattr(self, name) for name in (*_RELEVANT, "metrics", "n_undefined")}
         fields["undefined"] = {name: rules.undefined(name) for name in metrics}
         return fields | {"ties": {name: registry.METRICS.entry(name).ties for name in metrics}}
 

@@ -103,7 +103,6 @@ def evaluate_run(
     if not judgments.keys() & of_run.keys():
         ids = [repr(next(iter(queries), None)) for queries in (of_run, judgments)]
         raise ProtocolError(f"{named(run, 'run')}: no query has judgments: {ids[0]} is none of those such as {ids[1]}.")
-    files = {"run": run, "relevance": relevance}
     pairs = [(query, sorted(levels.items())) for query, levels in judgments.items()]
     return RunEvaluation(
         **vars(_scored(of_run, judgments, names, convention)),
@@ -112,7 +111,7 @@ def evaluate_run(
         relevance="judgments",
         convention=convention,
         ground_truth_sha256=hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
-        inputs={role: str(file) for role, file in files.items() if is_file(file)},
+        inputs={role: str(file) for role, file in (("run", run), ("relevance", relevance)) if is_file(file)},
         query_ids=tuple(judgments),
         facts=_facts(of_run, judgments),
     )

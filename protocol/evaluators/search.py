@@ -200,7 +200,7 @@ class Explanation(Printed):
     n_bits: tuple[int, ...]
     values: Mapping[Way, NDArray[np.float64]]
     has_untried: bool = False
-    _chances: dict[tuple[bool, int], float] = field(default_factory=dict, init=False)
+    _chances: dict[tuple[bool, int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The chances that were computed, by whether the order of ties is random, and the weight."""
 
     @cached_property

@@ -3,7 +3,6 @@
 import os
 import re
 import textwrap
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +170,7 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
 
 def is_file(values: Any) -> bool:
     """Return whether an input is the name of a file."""
-    return isinstance(values, (str, PathLike))
+    return isinstance(values, (str, os.PathLike))
 
 
 def named(values: Any, role: str) -> str:

@@ -168,8 +168,7 @@ def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
         others.
     """
     if any(_DECIMAL_COMMA.search(line.replace('"', "")) for line in lines[: text.EXAMINED]):
-        to, command = f"{path.stem}_points.csv", r"tr ',;\t' '.,,'"
-        how = f"{command} < {shlex.quote(str(path))} > {shlex.quote(to)}"
+        how = rf"tr ',;\t' '.,,' < {shlex.quote(str(path))} > {shlex.quote(f'{path.stem}_points.csv')}"
         raise ProtocolError(f"{path}: decimal commas. Write points and separate the fields by commas: {how}")
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     first, *rest = _split(path, [line, *lines[1 : 1 + text.EXAMINED]], mark)

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.inputs import text
+from protocol.inputs import text, validation
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_stored
 from protocol.inputs.formats import TEXT
 from protocol.inputs.lists import ids_from
-from protocol.inputs.validation import is_integer
-from protocol.inputs.validation import rows as row_numbers
 
 _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
@@ -196,7 +194,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids =
     rows = _ranked_rows(read_run(values), name, ids)
     if not rows:
         raise ProtocolError(f"{name}: no query has a result.")
-    row_numbers(list(rows), n_queries, f"{name}: queries")
+    validation.rows(list(rows), n_queries, f"{name}: queries")
     return _padded([rows.get(row, []) for row in range(n_queries)])
 
 
@@ -213,25 +211,25 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     ProtocolError
         If it has ids that are not given, or numbers that may be ids or row numbers.
     """
+    queries, given = [*ids, {}, {}][:2]
     if is_file(values) and Path(values).suffix.lower() in TEXT:
         rows = [_words(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
-        known = set[str]().union(*ids)
-        is_header = not (rows[0][0] and any(text.is_number(word) or word in known for word in rows[0]))
-        is_header &= all(text.is_number(word) or word in known for word in chain(*rows[1:]))
+        are_known = [[word in queries or word in given or text.is_number(word) for word in row] for row in rows]
+        is_header = not (rows[0][0] and any(are_known[0])) and all(chain(*are_known[1:]))
         rows = rows[int(is_header and len(rows) > 1) :]
-        has_queries = ids and sorted(row[0] for row in rows) == sorted(ids[0])
-        if has_queries and not (len(ids) > 1 and ids[0].keys() & ids[1].keys()):
-            rows = [row[1:] for row in sorted(rows, key=lambda row: ids[0][row[0]])]  # the first column has the queries
+        has_queries = ids and sorted(row[0] for row in rows) == sorted(queries)
+        if has_queries and queries.keys().isdisjoint(given):  # the first column has the queries
+            rows = [row[1:] for row in sorted(rows, key=lambda row: queries[row[0]])]
             if len(ids) == 1:
                 return np.array([[float(word or "nan") for word in row] for row in rows])
     else:
         array = read_stored(values) if is_file(values) else as_numpy(values, name)
         if array.ndim != 2 or not (len(ids) > 1 or array.dtype.kind == "U"):
             return None
-        is_whole = array.dtype.kind == "f" and is_integer(array).all()
+        is_whole = array.dtype.kind == "f" and validation.is_integer(array).all()
         rows = (array.astype(np.int64) if is_whole else array).astype(str).tolist()
     words = {*chain.from_iterable(rows)} - {"-1", ""}
-    are_numbers, given = all(map(text.is_number, words)), ids[1] if len(ids) > 1 else {}
+    are_numbers = all(map(text.is_number, words))
     no_rows = sorted(word for word in words if are_numbers and not 0 <= float(word) < len(given))
     if lacking := words - given.keys():
         if are_numbers and not (given and no_rows):
@@ -239,7 +237,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
             if given:
                 text.INPUTS.info("%s: row numbers, because %s is not an id of the database", name, min(lacking))
             return None
-        hint = "If lines begin with ids of queries, pass these as well." if ids and not ids[0] else _AS_RUN
+        hint = "If lines begin with ids of queries, pass these as well." if ids and not queries else _AS_RUN
         unknown = min(sorted(lacking & {*no_rows} or lacking), key=text.is_number)[:60]
         raise ProtocolError(f"{name}: {unknown!r} is neither a row number nor an id of the database. {hint}")
     if no_rows:

@@ -16,7 +16,7 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
 from operator import itemgetter
@@ -39,9 +39,7 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
 between other marks."""
-_EMPTY = frozenset(
-    ["none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"]
-)
+_EMPTY = {"none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"}
 """What may be meant as the mark of an item without a label."""
 _IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
@@ -205,8 +203,7 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool, n_items: Mapping[str,
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
-    sizes = list(map(n_items.get, labelled))
-    form, arrays, classes = _labels(list(labelled.values()), sizes) if labelled else ("", [], ())
+    form, arrays, classes = _labels([*labelled.values()], [*map(n_items.get, labelled)]) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     return {role: _listing(part, form * part.has_labels, by_role.get(role), classes) for role, part in parts.items()}
 
@@ -301,8 +298,7 @@ def _id_column(table: Table) -> tuple[int, list[int]]:
 def _file_columns(table: Table) -> list[int]:
     """Return which fields name a file in each row, in the first column, or in another one different files."""
     columns = enumerate(zip(*table.rows, strict=False))
-    files = [(at, column) for at, column in columns if all(map(names_file, column))]
-    return [at for at, column in files if at == 0 or len({*column}) == len(column)]
+    return [at for at, column in columns if all(map(names_file, column)) and (at == 0 or len({*column}) == len(column))]
 
 
 def _divided_by_blanks(table: Table) -> Table:
@@ -336,11 +332,11 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     firsts, others = map(_FIRST, filter(None, table.words)), list(map(_OTHERS, table.words))
     ids, n_items = set(firsts), len(table.rows)
     are_files = all(map(names_file, ids))
-    if are_files and len(ids) == n_items and not any(others) and not table.is_python:
-        name = table.words[0][0][:80]
-        raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
     if table.is_short:
         if are_files and len(ids) == n_items and not table.is_python:
+            if not any(others):
+                name = table.words[0][0][:80]
+                raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
             at = table.at([*map(len, table.words)].index(1))
             raise ProtocolError(f"{at} has an id and no label. Add one, or write {table.name}:id-classes for none.")
         return False
@@ -376,9 +372,10 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     form = forms.pop() if forms else _form(tables, mark, words)
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
-    warn_alike(every, " and ".join(table.name for table in tables))
+    names = " and ".join(table.name for table in tables)
+    warn_alike(every, names)
     for marker in sorted(word for word in every if word.lower() in _EMPTY):
-        INPUTS.info("%s: %r is read as a class like any other", " and ".join(table.name for table in tables), marker)
+        INPUTS.info("%s: %r is read as a class like any other", names, marker)
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)
@@ -412,8 +409,7 @@ def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fiel
     """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
     for mark in _MARKS:
         by_mark = [table for table in tables if _may_divide(mark, table)]
-        found = set(chain.from_iterable(chain.from_iterable(table.rows) for table in by_mark))
-        if any(map(mark.search, found)):
+        if any(map(mark.search, {field for table in by_mark for row in table.rows for field in row})):
             return mark, [_words(table, mark if table in by_mark else None) for table in tables]
     return None, [_words(table, None) for table in tables]
 
@@ -425,10 +421,8 @@ def _may_divide(mark: re.Pattern[str], table: Table) -> bool:
 
 def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:
     """Return the fields of each row, or their parts between marks, without empty ones."""
-    rows: Iterable[Iterable[str]] = table.rows
-    if mark is not None:
-        rows = (chain.from_iterable(map(mark.split, row)) for row in rows)
-    return [list(filter(None, row)) for row in rows]
+    parts = (lambda field: [field]) if mark is None else mark.split
+    return [[word for field in row for word in parts(field) if word] for row in table.rows]
 
 
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:

@@ -94,10 +94,8 @@ def means_of_blocks(
         The positions of queries to leave out.
     """
     parts = [evaluate(counts, names, undefined=undefined) for counts in blocks]
-    values = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    return {
-        name: mean(np.delete(of_queries, [] if without is None else without)) for name, of_queries in values.items()
-    }
+    left_out = np.empty(0, dtype=np.int64) if without is None else without
+    return {name: mean(np.delete(np.concatenate([part[name] for part in parts]), left_out)) for name in names}
 
 
 def score_rows(

@@ -66,8 +66,7 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = 
     """
     if one_of(average, AVERAGES, "average") == "micro":
         return PRCurve(*(rows[0] for rows in _curves(counts.pooled, undefined)))
-    of_queries = _curves(counts, undefined)
-    return PRCurve(*(np.array([mean(values) for values in rows.T]) for rows in of_queries))
+    return PRCurve(*(np.array([mean(values) for values in rows.T]) for rows in _curves(counts, undefined)))
 
 
 def _curves(balls: HammingCounts, undefined: str) -> PRCurve:
@@ -128,8 +127,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
     [0.375, 0.25, 0.875]
     """
     one_of(rule, RULES, "rule")
-    curves = counts.pooled.once(_curves, undefined)
-    return np.array([_area(*curve, rule) for curve in zip(*curves, strict=True)])
+    return np.array([_area(*curve, rule) for curve in zip(*counts.pooled.once(_curves, undefined), strict=True)])
 
 
 def _area(precision: Floats, recall: Floats, rule: str) -> float:

@@ -124,7 +124,7 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, 
     whole : bool, default=False
         Whether only whole ties count: none of the ranks of the tie that contains rank `top`.
     """
-    gains, harmonic = _gains(counts, graded), _harmonic_numbers(counts.n_database)
+    gains, harmonic = gains_of(counts, graded), _harmonic_numbers(counts.n_database)
     tops = np.broadcast_to(ties_at(counts, cut_at(counts, top)).before if whole else top, counts.n_queries)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
@@ -141,7 +141,8 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, 
     return values
 
 
-def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
+def gains_of(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
+    """Return the sum of the relevance levels at each distance, or the number of relevant items, (n_queries, n + 1)."""
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
@@ -151,7 +152,7 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undef
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
     P + j, so the ratio is the sum of these coefficients times the moments of 1 / (P + j).
     """
-    gains, cut = _gains(counts, graded), cut_at(counts, top)
+    gains, cut = gains_of(counts, graded), cut_at(counts, top)
     tied = ties_at(counts, cut)
     gain, drawn = gains[cut], top - tied.before
     gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(tied.m, 1)

@@ -5,8 +5,8 @@ import numpy as np
 from protocol.checks import one_of
 from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import cut_at, places, ratio
-from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
+from protocol.metrics._ties import cut_at, places, ratio, ties_at
+from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, gains_of, sum_of_precisions
 
 
 @declared
@@ -52,11 +52,10 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: st
     array([1.25])
     """
     top = places(counts, cutoff)
-    gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
-    cut = cut_at(counts, top)
-    n, s = counts.retrieved[cut], gains[cut]
-    before, gain_before = counts.retrieved_within[cut] - n, gains.cumsum(axis=1)[cut] - s
-    return ratio(gain_before + s * (top - before) / n, top, undefined=undefined)
+    gains, cut = gains_of(counts, True), cut_at(counts, top)
+    tied, gain = ties_at(counts, cut), gains[cut]
+    gain_before = gains.cumsum(axis=1)[cut] - gain
+    return ratio(gain_before + gain * (top - tied.before) / tied.n, top, undefined=undefined)
 
 
 @declared

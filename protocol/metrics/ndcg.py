@@ -91,8 +91,7 @@ def ndcg(
         dcg: Floats = counts.requested("index_discounts") @ gains
     elif ties == "expected":
         discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
-        gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
-        dcg = gained.sum(axis=1)
+        dcg = (np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount).sum(axis=1)
     else:
         dcg = np.zeros(counts.n_queries)
         last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)

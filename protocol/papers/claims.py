@@ -14,7 +14,6 @@ Text such as 2/3 in ``expected`` is a number.
 """
 
 import functools
-import itertools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +41,7 @@ _HOLDS = {
 }
 """The statuses of claims of which all parts hold, and of which none does, by what decided them."""
 SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN = "some parts fail", "holds as far as run", "not decided", "not run"
-STATUSES = (*itertools.chain(*_HOLDS.values()), SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN)
+STATUSES = (*(status for pair in _HOLDS.values() for status in pair), SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN)
 
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt, ">": operator.gt})
 
@@ -252,8 +251,7 @@ def all_claims() -> list[Claim]:
         content = read(paper)
         for entry in content["claims"]:
             values = {key: entry[key] for key in ("expected", "ours") if key in entry}
-            numbers = replaced(values, lambda text: float(Fraction(text)))
-            claims.append(Claim(paper=content["paper"], **entry | numbers))
+            claims.append(Claim(paper=content["paper"], **entry | replaced(values, lambda text: float(Fraction(text)))))
     return claims
 
 

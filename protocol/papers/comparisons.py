@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Self
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.report.figure import DataFrame
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, at, summary_of
-from protocol.scores.tables import read_text
+from protocol.scores.tables import DataFrame, read_text
 
 LEADERBOARD = ("reference", "cifar10", "summary.csv")
 """The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""
@@ -353,8 +352,8 @@ class Results:
                     shared = shared_variance(row.get("n_queries"), row.get("n_database"))
                     rows.append({"folder": str(path.parent)} | row | {"shared": shared})
         counted = pd.DataFrame(statistics, columns=["dataset", "statistic", *Mean._fields])
-        rows = [row for row in rows if row["split"] not in dividing]
-        return pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean"), counted
+        means = pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean")
+        return means[~means["split"].isin(dividing)], counted
 
 
 def _counted(row: Mapping[str, str]) -> Mean:

@@ -25,7 +25,6 @@ a hasher, which is empty if the project lacks it; ``digits``; and ``blocks`` of 
 
 import functools
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,11 +37,10 @@ from protocol import registry
 from protocol.checks import counted, listed
 from protocol.papers.claims import printed, read
 from protocol.papers.comparisons import Results
-from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
 from protocol.report.figure import ABSENT, Figure, cells, vega
 from protocol.scores.summary import at
-from protocol.scores.tables import Table
+from protocol.scores.tables import Table, read_table
 from protocol.styles import COLOURS, MARKERS
 
 _Entry = Mapping[str, Any]
@@ -109,9 +107,10 @@ def data_in(folder: str | Path) -> Data:
             continue
         for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
-                tables.append((kind, _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)))
-    stored = (file for file in sorted(Path(folder).glob("reference/*/*.csv")) if file.stem in _STORED)
-    tables += [(file.stem, _table(file).assign(experiment=_experiment(file.parent))) for file in stored]
+                table = read_table(file, required=False)
+                tables.append((kind, table.assign(feature=file.parts[-4], split=file.parts[-2], **about)))
+    for file in (file for file in sorted(Path(folder).glob("reference/*/*.csv")) if file.stem in _STORED):
+        tables.append((file.stem, read_table(file, required=False).assign(experiment=_experiment(file.parent))))
     return data_of(tables)
 
 
@@ -144,12 +143,6 @@ def printed_name(hasher: str, plugin: str) -> str:
     if plugin == "m_dsh" and hasher != plugin:
         return f"{hasher.removeprefix('m_dsh_')}-DSH"
     return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
-
-
-def _table(path: Path) -> pd.DataFrame:
-    """Return a table; its checksum is verified where it has one: the stored reference results have none."""
-    verify(path, required=False)
-    return pd.read_csv(path)
 
 
 def _named(kind: str, table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -278,7 +271,7 @@ def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     columns = itertools.chain.from_iterable(_columns(block, entry, rows) for block, rows in blocks)
     means, methods = pd.concat(columns, axis=1).dropna(how="all"), [*entry["methods"]]
     means = means.loc[sorted(means.index, key=lambda line: (methods.index(line[0]), line[1] != "printed"))]
-    texts = means.map(lambda mean: ABSENT if math.isnan(mean) else f"{mean:.{entry['digits']}f}")
+    texts = means.map(lambda mean: ABSENT if pd.isna(mean) else f"{mean:.{entry['digits']}f}")
     by_source = means.groupby(level=1)
     metrics = sorted(set(pd.concat([rows for _, rows in blocks])["metric"]))
     caption = f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source."

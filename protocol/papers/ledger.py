@@ -116,11 +116,10 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
 
 def _note(claim: Claim, verdict: Verdict) -> str:
     """Return paragraphs about the method, the parts and readings, missing parts, the explanation and the errata."""
-    several = len(verdict.by_reading) > 1
     mixed = len(set(verdict.parts.values())) > 1
     parts = {
         "How: ": claim.how,
-        "Holds with: ": _sentence(claim.agreeing(verdict.by_reading)) if several else "",
+        "Holds with: ": _sentence(claim.agreeing(verdict.by_reading)) if len(verdict.by_reading) > 1 else "",
         "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
         "Not decided: ": _sentence(verdict.not_decided) if mixed else "",
         "Not run: ": _sentence(verdict.not_run) if mixed else "",

@@ -11,7 +11,6 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 import difflib
 import functools
 import importlib
-import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -59,12 +58,18 @@ class Registry(Generic[R]):
     def _scan(self) -> None:
         """Import every public module of the package and of its public sub-packages, and the user's plug-ins."""
         if not self._scanned:
-            package = importlib.import_module(f"protocol.{self.package}")
-            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-                if "._" not in module.name:
-                    importlib.import_module(module.name)
+            self._import("*")
             self._scanned = True
         folders.import_files()
+
+    def _import(self, name: str) -> None:
+        """Import the public modules of this name, in the package and in its public sub-packages."""
+        package = importlib.import_module(f"protocol.{self.package}")
+        (folder,) = map(Path, package.__path__)
+        for path in sorted(folder.rglob(f"{name}.py")):
+            module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
+            if "._" not in module:
+                importlib.import_module(module)
 
     def names(self) -> list[str]:
         """Return the names, sorted."""
@@ -77,12 +82,7 @@ class Registry(Generic[R]):
         which may have the name of another one.
         """
         if not self._scanned and name.isidentifier():  # then it may be that of a file
-            package = importlib.import_module(f"protocol.{self.package}")
-            (folder,) = map(Path, package.__path__)
-            for path in folder.rglob(f"{name}.py"):
-                module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
-                if "._" not in module:
-                    importlib.import_module(module)
+            self._import(name)
         if name not in self.records or folders.folders():
             self.check(name)
         return self.records[name], {}

@@ -24,20 +24,15 @@ import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from protocol.checks import counted, listed, need, rounded
 from protocol.scores.summary import at
-from protocol.scores.tables import Table
+from protocol.scores.tables import DataFrame, Table
 from protocol.styles import styles
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-else:  # for annotations, without an import of pandas
-    DataFrame = Any
 
 PACKAGE_DATA = "[cp]*.yaml"
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3

@@ -4,16 +4,14 @@ import itertools
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from protocol.scores.tables import DataFrame
 
 LEVEL = 0.05
 CONFIDENCE = 1 - LEVEL
@@ -258,7 +256,7 @@ class Lead(NamedTuple):
     n_runs: int
 
 
-def lead(scores: "pd.DataFrame", *, shared: float, metric: str = "mAP") -> Lead | None:
+def lead(scores: DataFrame, *, shared: float, metric: str = "mAP") -> Lead | None:
     """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
     Their paired difference is one of the family of `paired_differences`, because the two are chosen by their means.
@@ -282,12 +280,12 @@ def lead(scores: "pd.DataFrame", *, shared: float, metric: str = "mAP") -> Lead 
     return Lead(best, float(means.iloc[0]), second, nearest, beats_all, len(defined))
 
 
-def in_common(scores: "pd.DataFrame") -> "pd.DataFrame":
+def in_common(scores: DataFrame) -> DataFrame:
     """Return the scores by run of the hashers with any, in the runs in which all of these have one."""
     return scores.dropna(axis="columns", how="all").dropna()
 
 
-def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[str, str], PairedDifference]:
+def paired_differences(scores: DataFrame, *, shared: float) -> dict[tuple[str, str], PairedDifference]:
     """Return the difference of each pair of columns, the first minus the second, by their names.
 
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled

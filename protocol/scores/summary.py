@@ -3,17 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, printable
 from protocol.provenance import VERSION
 from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, pipeline_convention
 from protocol.scores.statistics import metric_range, shared_variance
-from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
-
-if TYPE_CHECKING:
-    import pandas as pd
+from protocol.scores.tables import DIGITS, DataFrame, Series, read_table, read_text, write_csv
 
 SETTING = ("feature", "ground_truth", "split")
 COMBINATION = ("dataset", *SETTING, "hasher", "n_bits", "extension", "extension_bits", "metric")
@@ -37,7 +34,7 @@ def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
     write_csv(path, SCORED, ((*row[:-1], DIGITS % row[-1]) for row in rows), checksum=True)
 
 
-def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
+def collect(paths: Iterable[str | Path]) -> DataFrame:
     """Return the rows of several score tables as one sorted table; every file is verified before it is read."""
     import pandas as pd
 
@@ -45,20 +42,20 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
     return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
 
 
-def tables_of(scores: "pd.DataFrame", **about: Any) -> "dict[str, pd.DataFrame]":
+def tables_of(scores: DataFrame, **about: Any) -> dict[str, DataFrame]:
     """Return the tables of an experiment by their file names, from the table of `collect`; `about` of `summarise`."""
     return {"metrics.csv": scores[[*COLUMNS]], "summary.csv": summarise(scores, **about), "runs.csv": runs_of(scores)}
 
 
 def summarise(
-    scores: "pd.DataFrame",
+    scores: DataFrame,
     *,
     undefined: str = "zero",
     options: Mapping[str, str] | None = None,
     supervision: Mapping[str, str] | None = None,
     excluded: Mapping[str, str] | None = None,
     unhashed: str | None = None,
-) -> "pd.DataFrame":
+) -> DataFrame:
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
     The sample standard deviation has n - 1 in the denominator, and is missing for a single run. The columns
@@ -102,25 +99,25 @@ def summarise(
     )
 
 
-def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
+def at(table: DataFrame, **values: Any) -> DataFrame:
     """Return the rows of a table that have these values; a list or tuple means one of its values."""
     for column, value in values.items():
         table = table[table[column].isin(value) if isinstance(value, list | tuple) else table[column] == value]
     return table
 
 
-def shared_of(table: "pd.DataFrame", split: str) -> float:
+def shared_of(table: DataFrame, split: str) -> float:
     """Return `shared_variance` of the runs of a split, from a summary or from the items of each run."""
     rows = at(table, split=split)
     return shared_variance(_one_or_range(rows["n_queries"]), _one_or_range(rows["n_database"]))
 
 
-def _one_or_range(values: "pd.Series") -> Any:
+def _one_or_range(values: Series) -> Any:
     """Return the common value of all runs, or else the smallest and the largest value as a range."""
     return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
 
 
-def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
+def runs_of(scores: DataFrame) -> DataFrame:
     """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
 
     ``items`` is the digest of `protocol.scores.metadata.items_sha256`, which is the same for two experiments
@@ -130,7 +127,7 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
-def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.DataFrame":
+def with_and_without(scores: DataFrame, without: DataFrame) -> DataFrame:
     """Return every metric with all queries and without some of them, and the ranks of the hashers.
 
     Parameters

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, need, printable
 from protocol.inputs.text import FORMULA, lines
-from protocol.provenance.checksums import verified, verify
+from protocol.provenance.checksums import checksum_path, verified, verify
 from protocol.provenance.storage import replacing
 from protocol.terminal import width
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame, Series
+else:  # for annotations, without an import of pandas
+    DataFrame = Series = Any
 
 PACKAGE_DATA = "tables.html.j2"
 DIGITS = "%.9g"
@@ -67,20 +69,22 @@ def safe(cell: Any) -> Any:
     return cell
 
 
-def write_table(path: str | Path, table: "pd.DataFrame") -> None:
+def write_table(path: str | Path, table: DataFrame) -> None:
     """Write a stage's data frame as CSV, without the index and with floats of nine digits, and its checksum."""
     with replacing(path, checksum=True) as temporary:
         table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
 
 
-def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
+def read_table(path: str | Path, *, required: bool = True, **options: Any) -> DataFrame:
     """Return a CSV file that a stage wrote as a data frame; its checksum is verified before pandas reads it.
 
-    `options` are those of ``pandas.read_csv``. Raises the errors of `protocol.provenance.checksums.verified`.
+    Unless it is `required`, the checksum may be missing, as those of the stored reference results. `options` are those
+    of ``pandas.read_csv``. Raises the errors of `protocol.provenance.checksums.verified`.
     """
     import pandas as pd
 
-    return pd.read_csv(io.BytesIO(verified(path)), **options)
+    has_checksum = required or checksum_path(path).exists()
+    return pd.read_csv(io.BytesIO(verified(path)) if has_checksum else path, **options)
 
 
 def read_text(path: str | Path) -> list[dict[str, str]]:

@@ -1,9 +1,8 @@
 """Declarations of split protocols, and the algorithm that draws all of them."""
 
-import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -187,7 +186,7 @@ class SplitProtocol:
 
     def with_options(self, values: Mapping[str, Any]) -> Self:
         """Return the protocol with other values of its `options`; other names are ignored."""
-        return dataclasses.replace(self, **{name: values[name] for name in self.options if name in values})
+        return replace(self, **{name: values[name] for name in self.options if name in values})
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -409,7 +408,7 @@ class SplitProtocol:
         classes = None if items.labels is None else class_labels(items.labels, items.n)
         official = {name: len(rows) for name, rows in items.official.items()}
         without_database = {name: part for name, part in self.partitions.items() if not isinstance(part, Rest)}
-        sampled = dataclasses.replace(self, partitions=without_database)
+        sampled = replace(self, partitions=without_database)
         sampled.check(sizes or {}, n_items=items.n, n_classes=n_classes(classes), official=official)
         parts = self._fixed(items)
         pool = _without(items.n, [rows for name, rows in parts.items() if self._is_apart(name)])
@@ -530,10 +529,7 @@ def _sum(sizes: Mapping[str, int]) -> str:
 
 def _without(n_items: int, parts: Sequence[Rows]) -> Rows:
     """Return the rows that are in none of the given partitions."""
-    is_unused = np.ones(n_items, dtype=bool)
-    for rows in parts:
-        is_unused[rows] = False
-    return np.flatnonzero(is_unused)
+    return np.delete(np.arange(n_items), np.concatenate([_NO_ROWS, *parts]))
 
 
 def declare(module: str, *, base: SplitProtocol | None = None, **declaration: Any) -> SplitProtocol:
@@ -554,10 +550,10 @@ def declare(module: str, *, base: SplitProtocol | None = None, **declaration: An
     ProtocolError
         If an option is out of range, or another plug-in has the name.
     """
-    of_record = {part.name for part in dataclasses.fields(registry.SplitRecord)}
+    of_record = {part.name for part in fields(registry.SplitRecord)}
     facts = {key: declaration.pop(key) for key in of_record & declaration.keys()}
     record = registry.SplitRecord(module=module, **facts)
-    return record(dataclasses.replace(base, **declaration) if base else SplitProtocol(**declaration))
+    return record(replace(base, **declaration) if base else SplitProtocol(**declaration))
 
 
 def sample_of(split: str) -> str:
@@ -591,7 +587,7 @@ def declaration(split: str) -> tuple:
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     # The sampled split contains queries of all classes.
-    partitions = {**protocol.partitions, "query": dataclasses.replace(protocol.partitions["query"], classes="all")}
+    partitions = {**protocol.partitions, "query": replace(protocol.partitions["query"], classes="all")}
     options = protocol.options if protocol.balanced else {"balanced": False}
     return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, options
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,13 @@ from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import in_database_order, score_rows
-from protocol.provenance import checksums, storage
+from protocol.provenance import storage
 from protocol.scores import tables
 from protocol.scores.metadata import UNHASHED
 from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
-_Tables = Mapping[str, "pd.DataFrame"]
+_Tables = Mapping[str, tables.DataFrame]
 """Stored tables by file; their column ``line`` is the line in the file."""
 _KEYS = {"metrics.csv": COLUMNS[:-1], "runs.csv": (*SETTING, "run"), "summary.csv": COMBINATION}
 """The columns that identify a row of each table of an experiment."""
@@ -122,7 +119,7 @@ def verify_folder(folder: Path, progress: Progress = None) -> Verification:
 
 def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
     """Yield the checks of the tables in a folder."""
-    stored, checks = dict[str, "pd.DataFrame"](), list[Check]()
+    stored, checks = dict[str, tables.DataFrame](), list[Check]()
     for path in sorted(folder.glob("*.csv")):
         try:
             stored[path.name] = _read(path)
@@ -142,12 +139,11 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
         yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
 
 
-def _read(path: Path) -> "pd.DataFrame":
+def _read(path: Path) -> tables.DataFrame:
     """Return a table with its lines; its checksum is verified if it has one."""
     import pandas as pd
 
-    checksums.verify(path, required=False)
-    table = pd.read_csv(path)
+    table = tables.read_table(path, required=False)
     for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
         table[column] = pd.to_numeric(table[column])
     return table.assign(line=range(2, len(table) + 2))
@@ -173,7 +169,7 @@ def _means(stored: _Tables) -> Iterator[Check]:
 
 
 def _compared(
-    name: str, stored: "pd.DataFrame", computed: "pd.DataFrame", on: list[str], what: str, n_values: int = 0
+    name: str, stored: tables.DataFrame, computed: tables.DataFrame, on: list[str], what: str, n_values: int = 0
 ) -> Iterator[Check]:
     """Yield failed checks for the first cells of a table that differ from computed ones, or else one that holds."""
     both, wrong = stored.merge(computed, on=on, suffixes=("", " computed")), []

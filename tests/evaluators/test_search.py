@@ -17,6 +17,7 @@ from protocol.evaluators.search import Reported
 
 STANDARD = Way("mAP", ())
 INDEX = STANDARD.but(ties="index")
+ASKED = "`protocol diagnose` asks the program."
 
 
 def case(seed, n_bits=3, n_queries=3, n_items=6, n_classes=3):
@@ -214,7 +215,8 @@ def test_a_decisive_match_stands_above_a_vague_one():
     values = {random: np.array([[0.5, 0.005]]), index: np.array([[0.500001, 0]])}
     found = Explanation((Reported.parse("0.500001"),), (8,), values)
     assert [found.matches, found.decisive] == [[index, random], [index]]
-    assert "(an unstable sort) gives this or any value near it: mAP 0.50000 ± 0.00500. `protocol diagnose` asks the program." in " ".join(str(found).split())
+    text = " ".join(str(found).split())
+    assert f"(an unstable sort) gives this or any value near it: mAP 0.50000 ± 0.00500. {ASKED}" in text
     only_random = Explanation((Reported.parse("0.500001"),), (8,), {random: values[random]})
     assert only_random.matches == [random]
     assert not only_random.decisive
@@ -278,7 +280,7 @@ def test_an_order_of_ties_that_gives_any_score_explains_none_with_all_digits():
     assert [*map(len, (long.matches, short.matches))] == [0, 9]
     assert all(short.chance(way) > 0.99 for way in short.matches)
     text = " ".join(str(long).split())
-    could = "but an unstable sort could: mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800. `protocol diagnose` asks the program. 9 evaluations were tried."
+    could = f"but an unstable sort could: mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800. {ASKED} 9 evaluations were tried."
     assert text.startswith(f"No known order of ties gives 0.51234567 (8 bits), 0.47234567 (16 bits), {could}")
     assert "; 9 could agree, such as mAP@8 0.50080 ± 0.00800 0.46080 ± 0.00800." in text
     exact = {STANDARD: np.array([[0.12345678, 0]]), **{Way(f"P@{k}", ()): np.array([[0.12345, 0]]) for k in range(9)}}
