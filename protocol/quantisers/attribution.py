@@ -568,7 +568,7 @@ def _recognised(returned: Floats, measures: list[tuple[_Space, Floats]]) -> _Kin
     order = ("neither ascending nor descending", "ascending", "descending")[sign] + " with the rank"
     unknown = f"of no known kind, or rows are in another order, so not compared with those of the items; {order}"
     kind: _Kind = unknown, None, returned, np.zeros_like(rises), rises if sign < 0 else falls
-    is_item, is_known = ~np.isnan(measures[0][1]), np.isfinite(returned)
+    is_item, is_known = ~np.isnan(measures[0][1]), np.abs(returned) < 1e300
     kinds, known = [kind for space, apart in measures for kind in space.kinds(apart)], returned[is_known]
     for rounded, rounding in _roundings(np.where(is_known, returned, known[0])) if known.size else ():
         largest = np.nextafter(1, 0) if rounded else _SMALLEST_SHARE
@@ -588,7 +588,7 @@ def _roundings(distances: Floats) -> Iterator[tuple[str, Any]]:
 
     From the smallest to the largest are at least ten steps of decimals or float16, so that few others agree as well.
     """
-    half, single = np.clip(distances, -65_504, 65_504).astype(np.float16), _ERROR / 2 * np.abs(distances)
+    half, single = np.clip(distances, -6e4, 6e4).astype(np.float16), _ERROR / 2 * np.abs(distances)
     forms: list[Any] = [(f" rounded to {10.0**-n:g}", np.round(distances, n), 10.0**-n) for n in range(7)]
     forms.append((" in float16", half, np.spacing(np.abs(half)).astype(np.float64)))
     for words, rounded, step in [("", distances, 0), *forms]:

@@ -182,7 +182,7 @@ def test_every_seeded_fault_is_found_and_named(exact, space, fault):
         ("cosine", lambda d: np.sqrt(2 * d), "Euclidean distances of unit vectors"),
         ("cosine", lambda d: 2 * d, "squared Euclidean distances of unit vectors"),
         ("dot", lambda d: 1 + d, "1 - inner products"),
-        ("euclidean", lambda d: d**3, f"{UNKNOWN} ascending with the rank"),
+        ("euclidean", lambda d: 1e9 * d**3, f"{UNKNOWN} ascending with the rank"),
         ("cosine", lambda d: 1 - d, "cosines of the vectors"),
         ("cosine", lambda d: 2 - d, f"{UNKNOWN} descending with the rank"),
         ("dot", lambda d: d, "minus inner products"),
