@@ -210,6 +210,8 @@ class TrainingSet:
         Root mean square of the centred rows, or 1 if all rows are equal.
     labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes)
         `y` as class labels, at least two distinct ones.
+    memberships : ndarray of bool, shape (n, n_classes)
+        `labels` as columns, one for each label.
     affinities : Affinities
         `y` as relevance levels.
     pairs : ndarray of float32, shape (n, d')
@@ -256,6 +258,11 @@ class TrainingSet:
         if (y == y[0]).all():
             raise ProtocolError(f"labels: all {len(y):,} training rows belong to one class; at least two are needed.")
         return read_only(y)
+
+    @property
+    def memberships(self) -> NDArray[np.bool_]:
+        """`labels` as 0/1 columns, (n, n_classes): of distinct labels in ascending order, if rows have one each."""
+        return self.labels if self.labels.ndim == 2 else self.labels[:, None] == np.unique(self.labels)
 
     @functools.cached_property
     def affinities(self) -> Affinities:

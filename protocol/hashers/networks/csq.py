@@ -31,8 +31,7 @@ class CSQ(NetworkHasher):
     lambda_1: NotNegative = 1e-4
 
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
-        y = training.labels
-        has_label = y if y.ndim == 2 else y[:, None] == np.unique(y)
+        has_label = training.memberships
         votes = has_label @ np.where(class_codes(has_label.shape[1], self.n_bits, rng), 1.0, -1.0)
         self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
 

@@ -89,9 +89,7 @@ class Classifier(Hasher):
     temperature: Positive = 1.0
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
-        y = training.labels
-        several = y.ndim == 2
-        has_label = y if several else y[:, None] == np.unique(y)
+        several, has_label = training.labels.ndim == 2, training.memberships
         rows = (training.X - training.mean) / np.float32(training.scale)
         inverse, n_classes = 1 / (self.regularisation * len(rows)), has_label.shape[1]
         model = need("sklearn.linear_model", "pipeline").LogisticRegression(C=inverse, max_iter=_MAX_ITER)

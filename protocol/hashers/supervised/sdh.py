@@ -83,8 +83,7 @@ class SDH(AnchorHasher):
     n_iter: Count = 5
 
     def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
-        y = training.labels
-        Y = (y if y.ndim == 2 else y[:, None] == np.unique(y)).astype(np.float32)
+        Y = training.memberships.astype(np.float32)
         B = np.where(rng.random((len(K), self.n_bits)) < 0.5, np.float32(1), np.float32(-1))
         gram = gram_matrix(K, _RIDGE)
         objective = []
