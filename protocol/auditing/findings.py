@@ -126,7 +126,6 @@ KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequenc
 """Keys of a JSON object, which lists all items."""
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
 """Columns of the CSV file."""
-_ORDER = {name: position for position, name in enumerate(KIND_OF)}
 Sentences = Mapping[str, Sequence[str]]
 """Sentences by file."""
 
@@ -134,7 +133,7 @@ Sentences = Mapping[str, Sequence[str]]
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
     """Yield each file with each of its findings, ordered by severity and then by kind."""
     for file, in_file in findings.items():
-        for finding in sorted(in_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+        for finding in sorted(in_file, key=lambda one: (SEVERITIES.index(one.severity), [*KIND_OF].index(one.name))):
             yield file, finding
 
 
