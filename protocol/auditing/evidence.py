@@ -112,8 +112,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
         check_order(name, ids, "row numbers", remedy)
     if dataset.has_listed_ids:
         raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
-    if ids is None:
-        dataset.check_rows()
+    dataset.check_rows()
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(f"{name}: expected features of shape ({n_items}, d), a row per item, got shape {X.shape}.")
