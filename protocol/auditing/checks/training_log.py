@@ -143,11 +143,11 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     is_other = reported != "" and not one.matches(reported, best)
     the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" * bool(epoch)
     seen = f"best of {len(one.values):,} seen on the test set"
-    if (is_other and (running_best or is_a_last_score)) or (last == best and not running_best):
-        return "", ""
-    if running_best:
+    if running_best and not is_other:
         why = "the scores in this log never decrease and repeat exactly, as the best so far do"
         return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {why}"
+    if running_best or last == best or (is_other and is_a_last_score):
+        return "", ""
     if reported and not (is_other or is_a_last_score):
         return "error", f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
     compared = f"compare both with the reported value {reported}".rstrip()
