@@ -1,6 +1,5 @@
 """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def _ids(
     return names, None if listed is None else order_of_vectors(names, listed, features)
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: str | None = None) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 

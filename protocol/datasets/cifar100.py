@@ -1,6 +1,5 @@
 """CIFAR-100: 60,000 colour images of 32 x 32 pixels in 100 classes, which form 20 groups, from the binary archive."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def _statistics(labels: str) -> dict[str, Any]:
     return {"n": 60_000, "classes": sum(numbers), "image_shape": (32, 32, 3), **counts, **parts}
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, labels: str = "fine") -> Data:
     """CIFAR-100: 60,000 colour images of 32 x 32 pixels, in 100 classes of 600, or 20 groups of 5 classes.
 

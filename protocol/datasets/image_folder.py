@@ -1,6 +1,5 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
-import functools
 import os
 import re
 from collections import defaultdict
@@ -112,7 +111,7 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
     return {"image_shape": squares_of(image_size), **labelled}
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
     """Your own images: a folder with a subfolder for each class, or with a file of labels, in any common format.
 

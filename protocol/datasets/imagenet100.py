@@ -1,6 +1,5 @@
 """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; the images remain in the user's folder."""
 
-import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +43,7 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     return {"n": 133_503, "classes": CLASSES, "image_shape": squares_of(image_size), "partitions": parts}
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 

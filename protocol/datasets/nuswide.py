@@ -1,6 +1,5 @@
 """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and tags; images are not read."""
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     return LazyRows((len(keep), len(columns)), np.uint8, read)
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(paths: Paths, *, concepts: int = N_CONCEPTS) -> Data:
     """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of 500 visual words and 5,018 tags.
 

@@ -1,6 +1,5 @@
 """Random vectors in clusters, of any number and dimension, for scalability tests; nothing is downloaded."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
 
 
-@functools.partial(DatasetRecord.declared, statistics=_statistics)
+@DatasetRecord.declared_with(statistics=_statistics)
 def load(
     paths: Paths, *, n: int = 10_000, dimension: int = 128, n_clusters: int = 100, spread: float = 0.5, seed: int = 0
 ) -> Data:

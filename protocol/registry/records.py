@@ -91,6 +91,11 @@ class Record:
             raise ProtocolError(f"{cls.kind} {name!r}: protocol/{cls.package}/{_TABLES} has no table {name!r}.")
         return cls(**declared[name], **functions)(plugin)
 
+    @classmethod
+    def declared_with(cls, **functions: Any) -> Callable[[Plugin], Plugin]:
+        """Return the decorator `declared` for a plug-in whose record has functions."""
+        return functools.partial(cls.declared, **functions)
+
     @property
     def table(self) -> dict[str, Any]:
         """The table in ``records.toml``; {} if there is none."""

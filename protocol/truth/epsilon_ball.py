@@ -1,6 +1,5 @@
 """Epsilon-ball ground truth: items within a fixed radius of the query in feature space are relevant."""
 
-import functools
 import math
 from typing import Literal
 
@@ -32,7 +31,7 @@ def _check(
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least {needed}, got {n_train:,}. {advice}")
 
 
-@functools.partial(GroundTruthRecord.declared, check=_check)
+@GroundTruthRecord.declared_with(check=_check)
 def epsilon_ball(
     query: Items,
     database: Items,

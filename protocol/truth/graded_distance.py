@@ -1,6 +1,5 @@
 """Graded ground truth: the nearer an item is to the query in feature space, the higher its relevance level."""
 
-import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -33,7 +32,7 @@ def _check(
         raise ProtocolError(f"ground truth 'graded_distance' needs at least two training points, got {n_train}.")
 
 
-@functools.partial(GroundTruthRecord.declared, check=_check)
+@GroundTruthRecord.declared_with(check=_check)
 def graded_distance(
     query: Items,
     database: Items,

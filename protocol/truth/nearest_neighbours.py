@@ -1,7 +1,5 @@
 """Nearest-neighbour ground truth: the k items nearest to the query in feature space are relevant."""
 
-import functools
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +15,7 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
     integer(n_neighbours, "n_neighbours", maximum=n_database)
 
 
-@functools.partial(GroundTruthRecord.declared, check=_check)
+@GroundTruthRecord.declared_with(check=_check)
 def nearest_neighbours(
     query: Items,
     database: Items,
