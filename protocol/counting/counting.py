@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
-from protocol.counting import _compiled
-from protocol.counting._compiled import BitPlanes, Words
+from protocol.counting._compiled import LONGEST, BitPlanes, Words
 from protocol.counting._plain import MOST_BITS, Buckets, Plain, Shell
 from protocol.counting.counts import HammingCounts, Integers, Packed, unpack_counts
 from protocol.parallel import Step, in_order, unreported
@@ -170,7 +169,7 @@ def _choose(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], ind
     """
     of_numpy, seconds = _fastest_of_numpy(pairs, n_bits, by_label)
     kinds = [relevance.kind for relevance in by_label.values()]
-    compiled: type[Plain] = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
+    compiled: type[Plain] = BitPlanes if n_bits <= LONGEST and kinds in ([], ["class labels"]) else Words
     of_compiled = pairs * (_PLANES_PER_PAIR if compiled is BitPlanes else _WORDS_PER_PAIR)
     saved = seconds - of_compiled + index_order * pairs * _SORT_PER_PAIR
     if saved <= 0:
