@@ -207,8 +207,7 @@ class NetworkHasher(Hasher):
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         import torch
 
-        rows = X - self.mean_
-        rows /= self.scale_
+        rows = (X - self.mean_) / self.scale_
         with _reproducible("cpu"), torch.inference_mode():
             return self.network_(torch.from_numpy(rows)).numpy() >= 0
 
