@@ -23,7 +23,6 @@ from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.features import Prepared
 from protocol.hashers import TrainingSet
-from protocol.inputs.validation import class_labels
 from protocol.metrics import evaluate, mean
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth import Items
@@ -75,11 +74,10 @@ def halves(
         got = "none" if y is None else f"labels of shape {y.shape}"
         raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
-    largest, labels = max(filter(None, lengths.values()), default=1), class_labels(y, len(y))
-    rng = np.random.default_rng(seed)
+    largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
     drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
-    for name in np.unique(labels):
-        items = rng.permutation(np.flatnonzero(labels == name))
+    for name in np.unique(y):
+        items = rng.permutation(np.flatnonzero(y == name))
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
