@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.features._feature import Describe, Sliceable, one_each
-from protocol.features.dense_sift import DenseSift, describer
+from protocol.features.dense_sift import DenseSift
 from protocol.features.sift import LENGTH
 from protocol.registry import Count, FeatureRecord
 
@@ -66,7 +66,7 @@ class BagOfWords(DenseSift):
         return self.n_words
 
     def _describer(self, images: Sliceable) -> Describe:
-        return one_each(describer(grid=self.grid, patch=self.patch, image_size=self.image_size))
+        return one_each(self.descriptors)
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Learn the vocabulary by k-means, which starts once, from random descriptors (Lloyd's iterations).

@@ -1,6 +1,6 @@
 """Dense SIFT: SIFT descriptors on a regular grid, concatenated into one vector per image."""
 
-from collections.abc import Callable
+import functools
 from typing import Annotated
 
 import numpy as np
@@ -25,13 +25,14 @@ def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:
     return np.linspace(-slack, slack, grid) + (image_size - 1) / 2
 
 
-def _pooling(at: NDArray[np.float64], patch: int, size: int) -> NDArray[np.float32]:
+@functools.cache
+def _pooling(grid: int, patch: int, size: int) -> NDArray[np.float32]:
     """Return the matrix (4 * number of patches, size) that sums pixels into the cells of each patch along one side.
 
     A pixel at u cell widths from the patch's centre has the weight max(0, 1 - |u - c|) in the cell centred at c, times
     the Gaussian window exp(-u^2 / 8), whose standard deviation is half a patch.
     """
-    u = (np.arange(size) - at[:, None, None]) / (patch / CELLS)
+    u = (np.arange(size) - centres(grid, patch, size)[:, None, None]) / (patch / CELLS)
     cell = np.arange(CELLS)[:, None] - (CELLS - 1) / 2
     weights = np.maximum(0, 1 - np.abs(u - cell)) * np.exp(-(u**2) / (CELLS**2 / 2))
     return weights.reshape(-1, size).astype(np.float32)
@@ -43,31 +44,6 @@ def _gradient(grey: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[n
     right = padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]
     up = padded[:, :-2, 1:-1] - padded[:, 2:, 1:-1]
     return np.arctan2(up, right) * np.float32(ORIENTATIONS / (2 * np.pi)), np.sqrt(right**2 + up**2)
-
-
-def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np.uint8]], NDArray[np.uint8]]:
-    """Return a function that maps images to the descriptors of all patches of a grid.
-
-    Its result is uint8, shape (n, grid^2, 128): 512 times a vector of unit length, or zero for a flat patch. Patches
-    are ordered row by row; in each patch, the cells row by row; in each cell, by orientation.
-    """
-    pool = _pooling(centres(grid, patch, image_size), patch, image_size)
-
-    def describe(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        from protocol.features import _kernels  # loads numba
-
-        grey = squares(channels(images, "luma"), image_size)[:, 0]
-        shared = np.empty((len(grey), image_size, ORIENTATIONS, image_size), dtype=np.float32)
-        _kernels.share(*_gradient(grey), shared)
-        # Two products of fixed shape per image, so that a value doesn't depend on the other images in the block.
-        in_columns = shared.reshape(len(grey), -1, image_size) @ pool.T
-        cells = pool @ in_columns.reshape(len(grey), image_size, -1)
-        cells = cells.reshape(-1, grid, CELLS, ORIENTATIONS, grid, CELLS)
-        descriptors = np.empty((len(grey), grid**2, LENGTH), dtype=np.uint8)
-        _kernels.normalise(cells, descriptors)
-        return descriptors
-
-    return describe
 
 
 @FeatureRecord.declared
@@ -134,6 +110,26 @@ class DenseSift(Feature):
         """Length of a vector: grid^2 * 128."""
         return self.grid**2 * LENGTH
 
+    def descriptors(self, images: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the descriptors of all patches of the grid, (n, grid^2, 128).
+
+        They are 512 times a vector of unit length, or zero for a flat patch. Patches are ordered row by row; in each
+        patch, the cells row by row; in each cell, by orientation.
+        """
+        from protocol.features import _kernels  # loads numba
+
+        grid, size = self.grid, self.image_size
+        pool = _pooling(grid, self.patch, size)
+        grey = squares(channels(images, "luma"), size)[:, 0]
+        shared = np.empty((len(grey), size, ORIENTATIONS, size), dtype=np.float32)
+        _kernels.share(*_gradient(grey), shared)
+        # Two products of fixed shape per image, so that a value doesn't depend on the other images in the block.
+        in_columns = shared.reshape(len(grey), -1, size) @ pool.T
+        cells = pool @ in_columns.reshape(len(grey), size, -1)
+        cells = cells.reshape(-1, grid, CELLS, ORIENTATIONS, grid, CELLS)
+        descriptors = np.empty((len(grey), grid**2, LENGTH), dtype=np.uint8)
+        _kernels.normalise(cells, descriptors)
+        return descriptors
+
     def _describer(self, images: Sliceable) -> Describe:
-        describe = describer(grid=self.grid, patch=self.patch, image_size=self.image_size)
-        return one_each(lambda block: describe(block).reshape(len(block), -1))
+        return one_each(lambda block: self.descriptors(block).reshape(len(block), -1))
