@@ -50,8 +50,7 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
 def about(run: Run) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
     split, is_declared = run.split, run.name != UNDECLARED
-    counts = declared.class_counts(split)[1].items()
-    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts}
+    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in declared.class_counts(split)[1].items()}
     per_class = {part: f" ({' to '.join(f'{n:,}' for n in both)} per class)" for part, both in ends.items()}
     sizes = [f"{part} {len(items):,}{per_class.get(part, '')}" for part, items in split.parts.items() if len(items)]
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
