@@ -26,9 +26,8 @@ def audit_codes(run: Run) -> tuple[list[Finding], list[str]]:
         "collapsed-codes": ("warning", n_items, ()),
         "constant-bits": ("information", len(bits), [f"bit {bit}" for bit in bits]),
     }
-    findings = list[Finding]()
-    for name, what in utilisation.sentences().items():
-        findings += findings_of(name, *facts[name], what=what)
+    sentences = utilisation.sentences().items()
+    findings = [one for name, what in sentences for one in findings_of(name, *facts[name], what=what)]
     need = f"one-code-per-class (needs {ITEMS_PER_CLASS} items of each class on average, in the database)"
     not_checked = [need] * (utilisation.n_items < ITEMS_PER_CLASS * utilisation.n_classes)
     not_checked += ["constant-bits (needs more database items)"] * (not tells_constant_bits(n_items, codes.n_bits))
