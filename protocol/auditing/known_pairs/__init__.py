@@ -33,7 +33,6 @@ EXACT, NEAR, SIMILAR, DIFFERENT = range(4)
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
 """Their names; as numbers, they are those in the lists of ciFAIR."""
 VALUES = ", ".join(f"{number} ({name})" for number, name in enumerate(JUDGEMENTS))
-_CIFAIR = ("testid", "trainid", "judgment")
 _PAIR = ("query", "database")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
@@ -156,7 +155,7 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> tuple[KnownPairs, st
     """
     if dataset.name in SHIPPED and dataset.name != name:
         raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
-    items, judgement = _judged(_table(name), _CIFAIR)
+    items, judgement = _judged(_table(name), ("testid", "trainid", "judgment"))
     rows, note = np.array(items).astype(np.int64) + np.tile([_TEST, 0], len(judgement)), _NOT_JUDGED
     if dataset.ids is not None:
         numbers = numbers_by_id(map(_IDS[name], rows.tolist()), dataset.ids)
