@@ -128,7 +128,7 @@ class Gist(Feature):
         integer(self.image_size, "image_size", minimum=self.grid)
         if self.image_size % 2:
             raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
-        if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
+        if len(self._orientations) != self.scales:
             raise ProtocolError(f"orientations: {self.orientations!r}, but {self.scales} scales need one number each.")
         for number in self._orientations:
             integer(number, "orientations")

@@ -36,8 +36,8 @@ class Vectors(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise ProtocolError(f"name: expected the name of vectors in the dataset, got {self.name!r}.")
+        if self.name == "":
+            raise ProtocolError("name: expected the name of vectors in the dataset, got ''.")
 
     @property
     def reads(self) -> str:
