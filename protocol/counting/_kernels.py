@@ -209,14 +209,12 @@ def _measure(query: Any, words: Any, start: int, distances: Any) -> None:
     """Write the distances of a query from a tile of the items, whose words are (n_words, n_database)."""
     stop = min(start + _TILE, words.shape[1])
     _one_word(query[0], words[0][start:stop], distances)
-    word = 1
-    while word + 3 <= len(query):
+    last = len(query) - (len(query) - 1) % 3  # three words are added at a time before it
+    for word in range(1, last, 3):
         first, second, third = words[word][start:stop], words[word + 1][start:stop], words[word + 2][start:stop]
         _add_three(query[word], query[word + 1], query[word + 2], first, second, third, distances)
-        word += 3
-    while word < len(query):
+    for word in range(last, len(query)):
         _add_word(query[word], words[word][start:stop], distances)
-        word += 1
 
 
 @compiled(error_model="numpy")
