@@ -201,15 +201,13 @@ def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], lis
 # Lists
 
 
-def lists_from(lists: Mapping[str, Any], form: str = "") -> dict[str, Listing]:
+def lists_from(lists: Mapping[str, Any]) -> dict[str, Listing]:
     """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
     ----------
     lists : mapping of str to path or array_like, shape (n,)
         By partition: a file for `protocol.inputs.lists.read_listings`, or row numbers, or ids (str).
-    form : str, optional
-        One of `protocol.inputs.arrays.FORMS`, if the files don't name one.
 
     Raises
     ------
@@ -218,7 +216,7 @@ def lists_from(lists: Mapping[str, Any], form: str = "") -> dict[str, Listing]:
     """
     sources = {part: values if is_file(values) else items_from(values, part) for part, values in lists.items()}
     listed = {part: items for part, items in sources.items() if is_file(items) or len(items)}
-    read = read_listings(listed, has_ids=True, form=form)
+    read = read_listings(listed, has_ids=True)
     return {part: read.get(part, Listing(part, items, None, "no items")) for part, items in sources.items()}
 
 
