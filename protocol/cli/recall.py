@@ -86,14 +86,13 @@ def _binarise(arguments: argparse.Namespace) -> int:
 
 def _codes(arguments: argparse.Namespace) -> Any:
     """Return the codes in files, or the hasher that computes them from the vectors."""
-    encoding = [*given(arguments, "binarize", "n_bits"), *["--ranking"] * (arguments.ranking != "hamming")]
     if given(arguments, "query_codes", "database_codes"):
         if arguments.hasher is not None:
             raise ProtocolError("--hasher computes codes from vectors, so it can't be combined with --query-codes.")
         if arguments.train_vectors is not None and not given(arguments, "quantiser", "rescore"):
             raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
         return codes(arguments)
-    if encoding:
+    for option in (*given(arguments, "binarize", "n_bits"), *["--ranking"] * (arguments.ranking != "hamming")):
         hint = "A hasher is named with its code length, as in itq:n_bits=16"
-        raise ProtocolError(f"{encoding[0]} needs --query-codes and --database-codes as well. {hint}.")
+        raise ProtocolError(f"{option} needs --query-codes and --database-codes as well. {hint}.")
     return arguments.hasher or "sign"

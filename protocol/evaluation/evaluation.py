@@ -121,11 +121,8 @@ def scored(
     n_database = len(codes.database) - leave_one_out
     names = scoring.names(codes.n_bits, codes.ranking, n_database)
     blocks = counted(codes, truth, names, leave_one_out=leave_one_out, threads=threads, progress=progress)
-    if nearest is None:
-        nearest_counts, of_scored = {}, blocks[truth.scored]
-    else:
-        nearest_counts = {k: joined(of_number) for k, of_number in blocks.items()}
-        of_scored = [nearest_counts[truth.scored]]
+    nearest_counts = {} if nearest is None else {k: joined(of_number) for k, of_number in blocks.items()}
+    of_scored = blocks[truth.scored] if nearest is None else [nearest_counts[truth.scored]]
     scores = score(of_scored, names, scoring.convention)
     digest = ground_truth_sha256(truth.relevance)
     if leave_one_out:  # other items are ranked than without it

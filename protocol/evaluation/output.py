@@ -34,13 +34,12 @@ _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
-    rules = find(evaluation.convention)
     about = [*input_lines(evaluation), *_about_own(evaluation), *lines]
     result: list[str | Table] = ["\n".join(about), metrics_table(evaluation), *more]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
-    if rules.not_copied:
-        result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
+    if not_copied := find(evaluation.convention).not_copied:
+        result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in not_copied)]))
     return result
 
 

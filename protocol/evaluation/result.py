@@ -34,9 +34,6 @@ _NAMES = ("name", "supervision", "dataset", "ground_truth", "relevance", "split"
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
 
-Name = str | None
-"""A name that the user may give."""
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoredRanking(Scores, Printed):
@@ -123,12 +120,12 @@ class ScoredRanking(Scores, Printed):
 
     def named(
         self,
-        name: Name = None,
+        name: str | None = None,
         *,
-        dataset: Name = None,
-        split: Name = None,
-        ground_truth: Name = None,
-        supervision: Name = None,
+        dataset: str | None = None,
+        split: str | None = None,
+        ground_truth: str | None = None,
+        supervision: str | None = None,
     ) -> Self:
         """Return the same scores under the user's names; `protocol.compare` compares only scores with equal names.
 

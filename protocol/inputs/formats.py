@@ -540,8 +540,7 @@ def refuse_unread(path: Path, key: str | None = None, files: contextlib.ExitStac
     raise ProtocolError(f"{path}: {kind} are not read.{several} Convert it: python -c {quoted}")
 
 
-_Open = Callable[[Path, str | None, contextlib.ExitStack], Opened]
-_FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
+_FORMATS: Mapping[str, tuple[str, Callable[[Path, str | None, contextlib.ExitStack], Opened]]] = MappingProxyType(
     {
         ".npy": ("an .npy file", _npy),
         ".npz": ("an .npz file", _npz),

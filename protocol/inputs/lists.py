@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,6 @@ between other marks."""
 _EMPTY = {"none", "nan", "null", "n/a", "n.a.", "na", "<na>", "unlabeled", "unlabelled", "no_label", "background"}
 """What may be meant as the mark of an item without a label."""
 _IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
-_FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,14 +300,14 @@ def _file_columns(table: Table) -> list[int]:
 
 
 def _divided_by_blanks(table: Table) -> Table:
-    lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
+    lines, may_be_id = [line for (line,) in table.rows], table.form in ("", "id")
     if table.form.endswith("-id"):
         split = str.rsplit if table.form == "columns-id" else str.split
         words = [["", *split(line, maxsplit=1)][-2:] for line in lines]
-        return replace(table, ids=list(map(_SECOND, words)), rows=[[label] for label, _ in words])
+        return replace(table, ids=[name for _, name in words], rows=[[label] for label, _ in words])
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
         pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
-        if len(pairs) == len(lines) and (may_be_id or any(map(_SECOND, pairs))):
+        if len(pairs) == len(lines) and (may_be_id or any(tail for _, tail in pairs)):
             break
     ids, tails = zip(*pairs, strict=True)
     if pattern is _WITH_BLANKS[0] and not table.form and not any(tails) and (form := _form_before_id(ids)):
@@ -329,8 +327,8 @@ def _form_before_id(lines: Sequence[str]) -> str:
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
     """Return whether each row of a table begins with an id; `known` are the labels of tables without ids."""
-    firsts, others = map(_FIRST, filter(None, table.words)), list(map(_OTHERS, table.words))
-    ids, n_items = set(firsts), len(table.rows)
+    ids, others = {row[0] for row in table.words if row}, [row[1:] for row in table.words]
+    n_items = len(table.rows)
     are_files = all(map(names_file, ids))
     if table.is_short:
         if are_files and len(ids) == n_items and not table.is_python:

@@ -104,10 +104,8 @@ def verify(
             codes = [stored.codes("query_codes", query_codes), stored.codes("database_codes", database_codes)]
             source = stored.truth(query_labels, database_labels, truth)
             evaluation, computed = stored.computed(codes, source, threads, progress)
-            checks += stored.compared(computed)
-            checks += stored.files(evaluation)
-            checks += stored.split()
-            checks += stored.others(computed)
+            for part in (stored.compared(computed), stored.files(evaluation), stored.split(), stored.others(computed)):
+                checks += part
             checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "recomputation", str(error)))
