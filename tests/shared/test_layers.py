@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 import tomllib
 
 
@@ -10,3 +12,10 @@ def test_the_guide_for_contributors_lists_the_layers_of_the_contract(root):
     in_layers = {name: number for number, layer in enumerate(contract["layers"]) for name in layer.split(" | ")}
     assert sorted(listed) == sorted(packages)
     assert [in_layers[name] for name in listed] == sorted(in_layers.values())
+
+
+def test_the_list_of_faults_follows_the_code(root):
+    done = subprocess.run(
+        [sys.executable, root / "tests/benchmarks/faults.py", "--check"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
