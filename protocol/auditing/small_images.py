@@ -37,7 +37,9 @@ def small_images(images: Any, *, n_channels: int, done: Step = unreported) -> ND
     for start in range(0, len(images), size):
         block = np.asarray(images[start : start + size])
         planes = block[:, None] if block.ndim == 3 else block.transpose(0, 3, 1, 2)
-        small[start : start + size] = np.rint(squares(planes.astype(np.float32, order="C"), SIZE))
+        if planes.shape[2:] != (SIZE, SIZE):
+            planes = np.rint(squares(planes.astype(np.float32, order="C"), SIZE))
+        small[start : start + size] = planes
         done(len(block))
     return small
 
