@@ -57,7 +57,7 @@ def listed(words: Iterable[str], conjunction: str = "and") -> str:
     return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
-def abridged(names: Iterable[Any], most: int = 5, between: str = ", ") -> str:
+def abridged(names: Iterable[Any], most: int = 5) -> str:
     """Return names as one line of text: only the first ones if there are many, "none" if there are none.
 
     Examples
@@ -67,7 +67,7 @@ def abridged(names: Iterable[Any], most: int = 5, between: str = ", ") -> str:
     """
     words = [word if word.isprintable() else ascii(word) for word in map(str, names)]
     more = f" and {len(words) - most:,} more" if len(words) > most else ""
-    return between.join(words[:most]) + more or "none"
+    return ", ".join(words[:most]) + more or "none"
 
 
 def rounded(score: float) -> str:
