@@ -274,5 +274,6 @@ def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -
         except KeyError as error:
             raise ProtocolError(f"{name}: {error} is not in the list of ids.") from None
         except ValueError:
-            raise ProtocolError(f"{name}: query {query!r} or its items have ids. Pass the lists of ids.") from None
+            lists = "Pass their lists, --query-ids and --database-ids (in Python, ids=)"
+            raise ProtocolError(f"{name}: query {query!r} or its items have ids. {lists}.") from None
     return rows

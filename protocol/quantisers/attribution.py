@@ -32,14 +32,18 @@ _SAMPLE, _FEWEST = 100, 10
 """Queries, and pairs, that show from which number items are counted, and whether another distance fits better."""
 _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
+_DEVIATIONS = 3.5
+"""And if it is larger by as many standard errors, where the engine's distances don't say which they are."""
 _MOST, _FEW = 0.9, 5
 """Of the queries; and of items, of which a search that finds most seldom misses all."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
 _Returned = tuple[Integers, Floats | None]
-_ERROR = 4 * 2.0**-23
-"""Four times the distance from 1 to the next number in float32, in which engines compute distances."""
+_ERROR = 2.0**-23
+"""The distance from 1 to the next number in float32, in which engines compute distances."""
+_PRECISION = 0.001
+"""The recall of exact distances is named if that up to the precision of float32 is larger by more than this."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _KINDS: dict[Distance | None, dict[str, Callable[[Any], Any]]] = {
     None: {"Hamming distances": lambda h: h},
@@ -195,6 +199,8 @@ class _Exact(NamedTuple):
         The number of items at the distance of the K-th.
     kth_true : ndarray of float64, shape (n_queries, 1)
         The distance of the K-th item by the vectors if there are any, otherwise `kth`.
+    nearest_true : ndarray of float64, shape (n_queries,)
+        That of the nearest item by the vectors; NaN without vectors.
     counts : HammingCounts or None
         With codes and vectors: the counts of the true neighbours.
     """
@@ -203,6 +209,7 @@ class _Exact(NamedTuple):
     nearer: Integers
     tied: Integers
     kth_true: Floats
+    nearest_true: Floats
     counts: HammingCounts | None = None
 
 
@@ -237,7 +244,7 @@ class _Space(NamedTuple):
         return apart
 
     def tolerance(self, distances: Floats) -> Any:
-        """Return the errors that distances may have, (n_queries, n), if an engine adds d products: 4 sqrt(d) roundings.
+        """Return the errors that distances may have, (n_queries, n), if an engine adds d products: sqrt(d) roundings.
 
         The roundings are of the size of inner products and squares. An item is at most as long as the query plus their
         distance. An error e of a square changes its root x by e / 2x, or by the root of e at most.
@@ -336,7 +343,7 @@ def attribute(
     Notes
     -----
     Engines compute distances in float32. Distances of vectors may differ from the exact ones, and those of tied items
-    from each other, by 2^-21 sqrt(d) of the squared lengths of the vectors, where d is their dimension. Memory is used
+    from each other, by 2^-23 sqrt(d) of the squared lengths of the vectors, where d is their dimension. Memory is used
     for a few arrays of the size of the results, and for the true neighbours, in addition to the codes.
 
     Examples
@@ -393,7 +400,7 @@ def _by_vectors(space: _Space, k: int, threads: int, progress: Progress) -> tupl
     below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
     nearer = np.add.reduceat((found.distances < below).astype(np.int64), found.indptr[:-1])
     relevance = NeighbourRelevance(found.indptr, found.indices, len(space.database))
-    return _Exact(kth, nearer, n_near - nearer, kth), relevance
+    return _Exact(kth, nearer, n_near - nearer, kth, np.minimum.reduceat(found.distances, found.indptr[:-1])), relevance
 
 
 def _ideal(space: _Space, by: _Space, k: int, threads: int, progress: Progress) -> _Exact:
@@ -406,13 +413,16 @@ def _ideal(space: _Space, by: _Space, k: int, threads: int, progress: Progress) 
             return true
         if space.distance is not None:
             counts = count_by_distance(*space[:2], {k: relevance}, distance=space.distance, threads=threads)[k]
-            return _by_vectors(space, k, threads, progress)[0]._replace(kth_true=true.kth, counts=counts)
+            of_code, _ = _by_vectors(space, k, threads, progress)
+            return true._replace(kth=of_code.kth, nearer=of_code.nearer, tied=of_code.tied, counts=counts)
     done = stage(progress, "counting", len(rows))
     counts = count_in_shards(*space[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
     within = _place(counts, k)
     tied, kth = counts.retrieved[rows, within], within[:, None].astype(np.float64)
     nearer = counts.retrieved_within[rows, within] - tied
-    return _Exact(kth, nearer, tied, kth) if true is None else _Exact(kth, nearer, tied, true.kth, counts)
+    if true is None:
+        return _Exact(kth, nearer, tied, kth, np.full(len(rows), np.nan))
+    return true._replace(kth=kth, nearer=nearer, tied=tied, counts=counts)
 
 
 def _place(counts: HammingCounts, k: int) -> Integers:
@@ -503,6 +513,14 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
     n = int((of_vectors <= SAME).any(axis=1).sum())
     if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
         yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
+    n = int((is_same := ideal.nearest_true <= SAME).sum())
+    if n > _MOST * len(ids) and not (of_vectors[is_same] <= SAME).any():
+        which = "an item at distance 0, perhaps themselves, and none found it"
+        yield f"{lost.name}: {n:,} of {len(ids):,} queries have {which}. Were they left out of their own results?"
+    exact = ((of_vectors <= ideal.kth_true + SAME) & (ids >= 0)).mean()
+    if true.distance is not None and lost.recall.mean() - exact > _PRECISION:
+        hint = ". Subtract the mean of the vectors" * (true.distance == "euclidean")
+        yield f"{lost.name}: the recall is {exact:.4f} without items that float32 can't tell from the K-th{hint}"
     n = int(((lost.exact == 0) & (ids >= 0).all(axis=1)).sum())
     if n > len(ids) / 10 and ids.shape[1] >= _FEW and (lost.exact > _MOST).sum() > (lost.exact > 0).sum() / 2:
         others = "found none of their K nearest items, and most others nearly all"
@@ -515,17 +533,17 @@ def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[
     """Yield a warning for each distance by which the recall of the first queries is larger.
 
     The distance may be the one of which the engine's distances are a
-    function, `distance`. Without one, the recall of an engine that searches vectors must lack at most half as much.
+    function, `distance`. Without one, the recall of an engine that searches vectors must be larger by many deviations.
     """
-    ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE].mean()
-    least = max(_DOUBTFUL, (1 - recall) / 2 * (distance is None))
-    for other in spaces[-1].others() if recall + least < 1 else ():
+    ids, recall = ids[:_SAMPLE], lost.recall[:_SAMPLE]
+    for other in spaces[-1].others() if recall.mean() + _DOUBTFUL < 1 else ():
         if other.distance == distance or (distance is None and len(spaces) == 1):
             few = other._replace(query=other.query[:_SAMPLE])
             ideal = _ideal(few, few, ids.shape[1], threads, None)
-            instead = _values(lost.name, [(few, few.distances(ids, threads))], ideal).recall.mean()
-            if instead - recall > least:
-                shares = f"{recall:.4f} by {spaces[-1].distance}, but {instead:.4f} by {few.distance}"
+            instead = _values(lost.name, [(few, few.distances(ids, threads))], ideal).recall
+            more, error = (instead - recall).mean(), (instead - recall).std() / len(ids) ** 0.5
+            if more > max(_DOUBTFUL, _DEVIATIONS * error * (distance is None)):
+                shares = f"{recall.mean():.4f} by {spaces[-1].distance}, but {instead.mean():.4f} by {few.distance}"
                 hint = f'Did you mean --distance {few.distance} (in Python, distance="{few.distance}")?'
                 yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {shares}. {hint}"
 
@@ -588,7 +606,7 @@ def _roundings(distances: Floats) -> Iterator[tuple[str, Any]]:
 
     From the smallest to the largest are at least ten steps of decimals or float16, so that few others agree as well.
     """
-    half, single = np.clip(distances, -6e4, 6e4).astype(np.float16), _ERROR / 2 * np.abs(distances)
+    half, single = np.clip(distances, -6e4, 6e4).astype(np.float16), 2 * _ERROR * np.abs(distances)
     forms: list[Any] = [(f" rounded to {10.0**-n:g}", np.round(distances, n), 10.0**-n) for n in range(7)]
     forms.append((" in float16", half, np.spacing(np.abs(half)).astype(np.float64)))
     for words, rounded, step in [("", distances, 0), *forms]:

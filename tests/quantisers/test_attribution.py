@@ -293,7 +293,7 @@ def test_files(exact, tmp_path, caplog):
 CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
 IDS, ROWS = np.zeros((30, 5), int), "expected row numbers from 0 to"
 REFUSED = [
-    ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
+    ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass their lists, --query-ids and"),
     ("0 Q0 7 1 2.0 x\n0 Q0 8 2 3.5 x\n", {}, "x.run: scores ascend with the rank. If they are distances, write minus"),
     ("30 Q0 7 1 2.0 x\n", {}, rf"x.run: queries: {ROWS} 29, got 30 to 30\. Since 0 is missing, they may count"),
     (IDS, {"codes": None}, "codes and vectors are missing"),
