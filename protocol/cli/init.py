@@ -17,7 +17,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.cli._help import read
 from protocol.cli._output import show
-from protocol.datasets import check_vectors
+from protocol.datasets import Data, check_vectors
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
 
@@ -28,6 +28,8 @@ _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _FEWEST_ITEMS = 18  # without classes: for fewer, the training set can't estimate the radius of epsilon_ball
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
+_SAMPLE, _ONE_LENGTH = 1_000, 1.1
+"""The first vectors, and the ratio of the 95th to the 5th percentile of their lengths above which these differ."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -71,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
     parts = [_comment(f"{made} `protocol check FILE` prints what it would run. {note}")]
     declared = keys()["properties"]
     for key in sorted(config, key=[*declared].index):
-        comments = map(_comment, _comments(key, config[key], declared[key], load))
+        comments = [*map(_comment, _comments(key, config[key], declared[key], load))]
+        comments += map(_comment, _about_vectors(data, config, declared[key])) if key == "features" else ()
         parts.append("\n".join([*comments, _assigned(key, config[key])]))
     show("\n\n".join([*parts, *filter(None, [own])]))
 
@@ -165,6 +168,15 @@ def _comments(key: str, value: Any, declared: Mapping[str, Any], load: Callable[
         described = dict(_OPTION.findall(inspect.getdoc(load) or ""))
     texts = {name: " ".join(text.replace("``", "`").split()) for name, text in described.items()}
     yield from (f"{name}: {text}" for name, text in texts.items() if name in value)
+
+
+def _about_vectors(data: Data, config: Mapping[str, Any], declared: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the preprocessing does, and whether the vectors differ in length, which the cosine ignores."""
+    yield f"preprocessing: {declared['additionalProperties']['properties']['preprocessing']['description']}"
+    for vectors in data.vectors.values() if config.get("unhashed") == "cosine" else ():
+        low, high = np.percentile(np.linalg.norm(vectors[:_SAMPLE].astype(np.float64), axis=1), (5, 95))
+        if high > _ONE_LENGTH * low:
+            yield _NOTES["lengths"].format(low, high)
 
 
 def _comment(text: str) -> str:

@@ -66,8 +66,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     with at("dataset_options"):
         data = load(record.name, {}, config["dataset_options"])
         steps = list(itertools.chain(*(feature.steps.values() for feature in experiment.features.values())))
-        has_cosine = config["unhashed"] == "cosine" and any(set(own) <= {"l2"} for own in steps)
-        check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps), cosine=has_cosine)
+        check_vectors(data, scaled=any(own[:1] == ["l2"] for own in steps), cosine=config["unhashed"] == "cosine")
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
             lists_of_split = read_lists(files, data.ids, n_classes(data.labels))

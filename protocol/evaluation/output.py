@@ -23,7 +23,7 @@ from protocol.truth.relevance import LabelRelevance
 DEPTH = 1000
 """The number of items of each query in a run of TREC; all of a smaller database."""
 _FEW = 10  # at most this many labels are listed
-_MANY, _NEAR_CHANCE = 100, 1.1
+_MANY, NEAR_CHANCE = 100, 1.1
 """With at least so many queries, a mAP up to this multiple of that of a random order is noted."""
 _COUNTED = {"zero": "as 0", "drop": "left out"}
 DISTANCE_NAMES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
@@ -104,7 +104,7 @@ def _about_chance(n_relevant: NDArray[np.int64], n: int, precisions: NDArray[np.
     reciprocals = (1 / np.arange(1, n + 1)).sum()
     of_random = (reciprocals + (n_relevant - 1) / max(n - 1, 1) * (n - reciprocals)) / n
     means = np.array([np.nansum(precisions), of_random[n_relevant > 0].sum()]) / n_relevant.size
-    if n_relevant.size < _MANY or means[0] > _NEAR_CHANCE * means[1]:
+    if n_relevant.size < _MANY or means[0] > NEAR_CHANCE * means[1]:
         return ""
     about = "mAP {} is hardly above that of a random order, {}".format(*map(rounded, means))
     return f"{about}: do the codes and the ground truth belong together, in the same order?"

@@ -94,7 +94,14 @@ def label_pair(
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
         sides = np.split(np.unique(np.concatenate(sides), return_inverse=True)[1], [n_queries])
-    return sides[0], sides[1], lacking, () if one.ids is None else tuple(map(str, one.ids.tolist()))
+    if one.ids is None:
+        return sides[0], sides[1], lacking, ()
+    names = [list(map(str, side.ids.tolist())) for side in (one, other) if side.ids is not None]
+    n_same = len(set(names[0]).intersection(*names)) if len(names) > 1 and n_queries < n_database else 0
+    if n_same and not is_running(names[0]):
+        found = "queries have the id of a database item: perhaps themselves, which are found too easily"
+        INPUTS.warning("%s of %s %s", f"{n_same:,}", f"{n_queries:,}", found)
+    return sides[0], sides[1], lacking, tuple(names[0])
 
 
 def _ordered(listing: Listing, source: Any, codes: Any, ids_of_codes: Any, n_items: int) -> Listing:

@@ -268,12 +268,12 @@ def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_c
     texts = {"unhashed (cosine)": "0.80 ± 0.10", "itq": cells[1], "lsh": cells[0]}
     assert table.rows == [[name, text, text] for name, text in texts.items()]
     assert (table.header, table.strong) == (["hasher", "4 bits", "8 bits"], frozenset())
-    assert table.caption.startswith("mAP: the vectors that hashers receive (unhashed, after centre)")
+    assert table.caption.startswith("mAP: the vectors before the preprocessing (unhashed), and ")
     loss = cells[1].replace("\n", " ")
-    assert f"itq at 8 bits: mAP {loss} against the vectors themselves (unhashed)." in of(made, "answer").text
+    assert f"itq at 8 bits: mAP {loss} against the vectors themselves, unhashed (cosine)." in of(made, "answer").text
     assert of(made, "answer").figures[0].data["unhashed"].dropna().unique() == pytest.approx([0.8])
     config = {"hasher_bases": {"itq": "ksh"}, "affinities": "nearest_neighbours"}
-    both = f"(unhashed); of the unsupervised ones, lsh: {cells[0]}."
+    both = f", unhashed (cosine); of the unsupervised ones, lsh: {cells[0]}."
     assert any(text.endswith(both.replace("\n", " ")) for text in of(changed(made, config=config), "answer").text)
 
 

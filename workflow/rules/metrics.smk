@@ -51,7 +51,7 @@ rule score:
 
 
 rule unhashed:
-    """Compute the metrics of the vectors that hashers receive, over all runs and splits of a feature."""
+    """Compute the metrics of the vectors of a feature, before the preprocessing, over all runs and splits."""
     input:
         **sealed(excluded=EXCLUDED),
         features=features,

@@ -1,4 +1,4 @@
-"""Score the vectors that hashers receive, the reference for their codes, in every split and run of a feature."""
+"""Score the vectors of a feature, before the preprocessing, as the reference for all codes, in every split and run."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def main(job):
     files = zip(p.split_runs, job.input.splits, job.input.preprocessing, job.input.ground_truths, strict=True)
     for (split, run), split_file, fitted, truth_file in files:
         parts = storage.read(split_file, ["query", "database"])
-        with prepared(feature, p.feature["steps"], job.input.features, fitted) as items:
+        with prepared(feature, dict.fromkeys(p.feature["steps"], ()), job.input.features, fitted) as items:
             query, database = (items.vectors(name, images) for name, images in parts.items())
         truths = read_truths(truth_file, split, len(database))
         recorded, left_out = truths_record(truths, parts), excluded.get((split, run), np.empty(0, dtype=np.int64))

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from protocol import registry
+from protocol.evaluation.output import NEAR_CHANCE
 from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
+from protocol.report.sections.curves import top_rows
 from protocol.scores import statistics
 from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, is_bound
 from protocol.scores.summary import SETTING, at
@@ -28,7 +30,12 @@ def answer_section(results: Results, selection: Selection) -> Section:
     if (n_queries := len(results.splits[selection.split]["query"])) < _FEW_QUERIES:
         text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
-    losses = _losses(results, selection)
+    losses, chance = (
+        _losses(results, selection),
+        at(top_rows(results, "precision"), **selection.setting)["chance"].mean(),
+    )
+    best = at(results.plain, metric="mAP", **selection.setting)["mean"].max()
+    text += [PAGE.text("near-chance", best=best, chance=chance)] * bool(best <= NEAR_CHANCE * chance)
     learned = [name for name in results.hashers if results.trained_on(at(results.plain, hasher=name))]
     about = {"metric": results.metric, "others": [*precomputed, *learned]}
     text += [PAGE.text("losses", table=table, **about) for table in losses if len(table.rows) > 1]
@@ -196,9 +203,7 @@ def _losses(results: Results, selection: Selection) -> list[Table]:
     if by_metric is None:
         return []
     shared = results.shared[selection.split]
-    (feature,) = (name for name, shown in results.names("feature").items() if shown == selection.feature)
-    about: dict[str, Any] = {"steps": results.config["features"][feature]["preprocessing"]}
-    about |= {"why": statistics.why_not_shown([selection.n_runs], shared)}
+    about: dict[str, Any] = {"why": statistics.why_not_shown([selection.n_runs], shared)}
     about |= {"is_tested": math.isfinite(shared) and selection.n_runs > 1}
     return [_following("unhashed", by_metric, results=results, selection=selection, **about)]
 
