@@ -264,6 +264,17 @@ def test_refusals(change, message):
 MASKED = np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)
 
 
+@pytest.mark.parametrize(("ids", "n_named"), [(["b", "y"], 1), (["x", "y"], 0), (["0", "1"], 0)], ids=str)
+def test_queries_with_the_id_of_a_database_item_are_named(ids, n_named, tmp_path, caplog):
+    files = {"q": zip(ids, "no", strict=True), "d": zip("abc" if "y" in ids else "012", "non", strict=True)}
+    for name, rows in files.items():
+        (tmp_path / f"{name}.csv").write_text("id,label\n" + "".join(f"{name},{label}\n" for name, label in rows))
+    labels = {"query_labels": tmp_path / "q.csv", "database_labels": tmp_path / "d.csv"}
+    evaluated(np.eye(2, dtype=bool), np.eye(3, 2, dtype=bool), **labels)
+    found = "1 of 2 queries have the id of a database item: perhaps themselves, which are found too easily"
+    assert caplog.messages == [found] * n_named
+
+
 def test_labels_in_pandas_in_another_order_than_the_codes_are_refused():
     frame, labels = pd.DataFrame(DATABASE > 0, index=[*"abcde"] * 10), pd.Series(OF_DATABASE, index=[*"abcde"] * 10)
     inputs = {"query_labels": OF_QUERY, "metrics": METRICS}

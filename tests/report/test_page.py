@@ -18,6 +18,7 @@ from protocol.report import page
 from protocol.report.figure import in_words
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
+from protocol.report.sections.curves import top_rows
 from protocol.report.sections.data import status
 from protocol.scores.statistics import FIXED_SPLIT, NO_TEST, ONE_DATASET, TWO_RUNS, mean_of
 from protocol.scores.summary import at
@@ -275,6 +276,14 @@ def test_the_losses_are_paired_differences_from_the_vectors_themselves_at_each_c
     config = {"hasher_bases": {"itq": "ksh"}, "affinities": "nearest_neighbours"}
     both = f", unhashed (cosine); of the unsupervised ones, lsh: {cells[0]}."
     assert any(text.endswith(both.replace("\n", " ")) for text in of(changed(made, config=config), "answer").text)
+
+
+def test_the_answer_names_scores_at_the_level_of_chance(results):
+    chance = at(top_rows(results, "precision"), **results.selections[0].setting)["chance"].mean()
+    means = [results.summary.assign(mean=chance * factor) for factor in (1.05, 1.5)]
+    texts = [of(changed(results, summary=summary), "answer").text for summary in means]
+    near = f"a random order, {chance:.3f}: do the labels belong to the items, in the same order?"
+    assert [any(text.endswith(near) for text in of_factor) for of_factor in texts] == [True, False]
 
 
 def test_the_answer_says_why_it_has_no_interval(results):
