@@ -227,6 +227,9 @@ def test_results_and_distances_of_another_metric_are_named(exact, given):
     ids[:20] = np.argsort(-apart, axis=1)[:20, :K]  # that 10 queries are exact proves nothing without the distances
     distances = given and given(np.take_along_axis(apart, ids, axis=1))
     assert len(hp.attribute(ids, vectors=vectors, distances=distances).warnings) == (given is not None)
+    fair = np.argsort(apart, axis=1)[:, [0, 1, 2, 4, 9]]
+    (warning,) = hp.attribute(fair, vectors=vectors).warnings
+    assert "but 0.8000 by euclidean. Did you mean" in warning
     unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
     outputs = hp.Outputs(sides[0], "euclidean"), sides[1]
     said = "ranked by euclidean, but the truth is by cosine: --distance euclidean, or --ranking cosine (in Python"
@@ -350,6 +353,36 @@ def test_results_that_are_no_better_than_random_ones_are_doubted(exact):
     assert re.match(rf"results: 1\d {said}", warning)
     inputs["codes"] = [side > 0 for side in (inputs["vectors"].query, np.roll(inputs["vectors"].database, 50, axis=0))]
     assert hp.attribute(ids, **inputs).warnings[0].startswith("codes: ")
+
+
+def test_items_that_float32_can_not_tell_from_the_neighbours_are_counted_and_named(exact):
+    _, _, inputs, apart = exact("euclidean")
+    order = np.argsort(apart, axis=1)
+    ids = np.delete(order[:, : K + 1], K - 1, axis=1)  # without the K-th
+    sides = inputs["vectors"].query, inputs["vectors"].database
+    (near, near_warnings), (far, (warning,)) = (
+        (one.rows[0].recall, one.warnings)
+        for one in (
+            hp.attribute(ids, vectors=hp.Nearest(*(side + at for side in sides), distance="euclidean"))
+            for at in (0, 300)
+        )
+    )
+    assert (near, near_warnings) == (pytest.approx(1 - 1 / K), ())
+    assert far > near + 0.05
+    said = "results: the recall is 0.8000 without items that float32 can't tell from the K-th. Subtract the mean"
+    assert warning.startswith(said)
+
+
+def test_queries_that_are_left_out_of_their_own_results_are_named(exact):
+    _, _, inputs, _ = exact("euclidean")
+    vectors = hp.Nearest(inputs["vectors"].database[:50], inputs["vectors"].database, distance="euclidean")
+    ids = np.argsort(all_distances(vectors.query, vectors.database, "euclidean"), axis=1)
+    (warning,) = hp.attribute(ids[:, 1 : K + 1], vectors=vectors).warnings
+    assert warning.startswith(
+        "results: 50 of 50 queries have an item at distance 0, perhaps themselves, and none found it"
+    )
+    (warning,) = hp.attribute(ids[:, :K], vectors=vectors).warnings
+    assert warning == "results: 50 queries of 50 found an item at distance 0: perhaps themselves"
 
 
 @pytest.mark.parametrize(("results", "options", "message"), REFUSED)
