@@ -34,8 +34,8 @@ _DOUBTFUL = 0.005
 """Another distance is named if the recall by it is larger by more than this."""
 _DEVIATIONS = 3.5
 """And if it is larger by as many standard errors, where the engine's distances don't say which they are."""
-_MOST, _FEW = 0.9, 5
-"""Of the queries; and of items, of which a search that finds most seldom misses all."""
+_MOST, _SHARE_OF_OTHERS, _FEW = 0.9, 0.75, 5
+"""Of the queries; of the nearest items; and a number of items, of which a search that finds most seldom misses all."""
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _Kind = tuple[str, Distance | None, Floats, NDArray[np.bool_], NDArray[np.bool_]]
@@ -364,7 +364,7 @@ def attribute(
     per_query, faults, warnings = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
     ranking = codes[0].ranking if codes is not None and isinstance(codes[0], Outputs) else "hamming"
-    otherwise = ranked_otherwise(ranking, spaces[0].database, spaces[-1].distance, spaces[-1].database)
+    otherwise = ranked_otherwise(ranking, spaces[0][:2], spaces[-1].distance, spaces[-1].database)
     of_codes = () if ideal.counts is None else hardly_nearer("codes", 1 - rows[0].lost_to_code, k, sizes[1])
     n_true = ideal.nearer + ideal.tied if ideal.counts is None else ideal.counts.relevant.sum(axis=1)
     space, ties = "vector" if codes is None else "code", with_ties(n_true.min(), n_true.max(), k)
@@ -522,8 +522,8 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
         hint = ". Subtract the mean of the vectors" * (true.distance == "euclidean")
         yield f"{lost.name}: the recall is {exact:.4f} without items that float32 can't tell from the K-th{hint}"
     n = int(((lost.exact == 0) & (ids >= 0).all(axis=1)).sum())
-    if n > len(ids) / 10 and ids.shape[1] >= _FEW and (lost.exact > _MOST).sum() > (lost.exact > 0).sum() / 2:
-        others = "found none of their K nearest items, and most others nearly all"
+    if n > len(ids) / 10 and ids.shape[1] >= _FEW and np.median(lost.exact[lost.exact > 0]) > _SHARE_OF_OTHERS:
+        others = "found none of their K nearest items, but half of the others most of them"
         yield f"{lost.name}: {n:,} of {len(ids):,} queries {others}. Are some rows in another order?"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
         yield f"{lost.name}: the first item is farther than the last one. Are the farthest first?"

@@ -197,7 +197,7 @@ def quantisation(
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
         warnings=(
             *(() if train is None else _taught(query, training[0])),
-            *ranked_otherwise(pair.ranking, pair.database, vectors.distance, database),
+            *ranked_otherwise(pair.ranking, pair[:2], vectors.distance, database),
             *(() if given is None else hardly_nearer(by_code.name, share, k, len(database))),
         ),
     )

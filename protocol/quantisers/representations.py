@@ -158,12 +158,15 @@ def lengths(vectors: NDArray) -> NDArray[np.float64]:
     return np.sqrt(-pair_distances(vectors, vectors, every, every, distance="dot"))
 
 
-def ranked_otherwise(ranking: str, outputs: NDArray, distance: str | None, database: NDArray) -> tuple[str, ...]:
-    """Return a warning if outputs are ranked by another distance than the vectors of a database.
+def ranked_otherwise(
+    ranking: str, outputs: tuple[NDArray, NDArray], distance: str | None, database: NDArray
+) -> tuple[str, ...]:
+    """Return a warning if outputs, of queries and database, are ranked by another distance than the vectors.
 
-    Vectors of one length have the same nearest items by each distance. So have outputs, which is right for the cosine.
+    Vectors of one length have the same nearest items by each distance. So have outputs, which is right for the cosine,
+    also if restored from compressed ones, whose lengths differ a little from those of the queries.
     """
-    sides, others = [database, outputs][: 1 + (distance == "cosine")], {*DISTANCES} - {distance}
+    sides, others = [database, *outputs[: 2 * (distance == "cosine")]], {*DISTANCES} - {distance}
     if ranking not in others or any(np.ptp(of := lengths(side)) <= _SAME_LENGTH * of.max() for side in sides):
         return ()
     options = f"--distance {ranking}, or --ranking {distance} (in Python, of hp.Nearest and hp.Outputs)"
