@@ -18,6 +18,7 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.scoring import Scores, Spread, counted, spread_names, spread_of
+from protocol.inputs.lists import ids_from
 from protocol.provenance import VERSION
 from protocol.provenance.storage import file_sha256, write_text
 from protocol.scores.tables import DIGITS, Table, write_csv
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 _NAMES = ("name", "supervision", "dataset", "ground_truth", "relevance", "split")
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+
+
+def check_lists(lists: Mapping[str, str | Path | None], recorded: Mapping[str, Any]) -> None:
+    """Raise ProtocolError if the list of a side has another number of items than its codes, by the recorded fields."""
+    n_database = recorded.get("n_database") and recorded["n_database"] + int(recorded.get("leave_one_out") or 0)
+    for part, n_items in (("query", recorded["n_queries"]), ("database", n_database)):
+        if (file := lists.get(part)) is not None:
+            ids_from(file, f"{part} list", n_items, noun="code")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -178,7 +187,13 @@ class ScoredRanking(Scores, Printed):
         lists : mapping of str to str or Path, optional
             The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
             names and their SHA-256 are added as ``lists``.
+
+        Raises
+        ------
+        ProtocolError
+            If the list of the queries or of the database can't be read, or has more or fewer items than the codes.
         """
+        check_lists(lists or {}, vars(self))
 
         def relative(file: str | Path) -> str:
             return Path(os.path.relpath(file, Path(path).parent)).as_posix()

@@ -22,6 +22,7 @@ from protocol.evaluation.buckets import searched
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
+from protocol.evaluation.result import check_lists
 from protocol.provenance import VERSION, storage
 from protocol.truth import DISTANCES
 from protocol.verification.tables import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification, verify_folder
@@ -232,7 +233,13 @@ class _Record:
     def split(self) -> Iterator[Check]:
         """Yield the checks of the lists' files and of the sizes that the split protocol declares."""
         lists = self.content.get("lists") or {}
-        yield from (_same_file(f"list of {part}", self.path.parent / one["file"], one) for part, one in lists.items())
+        for part, one in lists.items():
+            check = _same_file(f"list of {part}", file := self.path.parent / one["file"], one)
+            try:
+                check_lists({part: file} if check.outcome == HOLDS else {}, self.content)
+            except ProtocolError as error:
+                check = Check(FAILS, check.subject, str(error))
+            yield check
         name = self.content.get("split")
         if name in registry.names("split") and not (declared := registry.get("split", name)).open:
             sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
