@@ -302,7 +302,8 @@ def _at_cutoff(
     totals = {"": n}
     if not is_complete:
         totals |= {"retrieved": hits, "min": at_most, "K": np.full(n.size, cutoff)}
-        yield ways["P"], _pair(hits, totals["K"])
+        yield ways["P"], _pair(hits, np.full(n.size, min(cutoff, n_database)))
+        yield from [(ways["P"].but(denominator="K"), _pair(hits, totals["K"]))] * (cutoff > n_database)
         yield ways["R"], _pair(hits, n)
         yield ways["hit"], _pair(hits > 0, n > 0)
     for (kind, name), values in sums.items():
