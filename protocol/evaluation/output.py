@@ -23,8 +23,8 @@ from protocol.truth.relevance import LabelRelevance
 DEPTH = 1000
 """The number of items of each query in a run of TREC; all of a smaller database."""
 _FEW = 10  # at most this many labels are listed
-_MANY, NEAR_CHANCE = 100, 1.1
-"""With at least so many queries, a mAP up to this multiple of that of a random order is noted."""
+_SAMPLE, _MANY, _DEVIATIONS = 500, 100, 3
+"""Of the first queries, if they are many, a mAP is noted that exceeds another by at most so many standard errors."""
 _COUNTED = {"zero": "as 0", "drop": "left out"}
 DISTANCE_NAMES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"} | {
@@ -89,24 +89,26 @@ def _unusual(evaluation: ScoredRanking) -> str:
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
     facts += ["every item is relevant to every query"] * (is_every and evaluation.nearest is None)
     if isinstance(evaluation, Evaluation):
-        query, counts = evaluation.codes.query, evaluation.counts
+        query = evaluation.codes.query
         is_single = evaluation.n_queries > 1 and bool((query == query[0]).all())
         facts += ["all queries have the same code, so they have the same ranking"] * is_single
         if evaluation.n_queries > len(evaluation.codes.database):
             facts.append("more queries than database items: are these swapped?")
-        elif counts is not None and "mAP" in evaluation.per_query and not is_every:
-            facts.append(_about_chance(counts.n_relevant, counts.n_database, evaluation.per_query["mAP"]))
+        elif "mAP" in evaluation.per_query and not is_every:
+            facts.append(_about_order(evaluation))
     return "; ".join(filter(None, facts))
 
 
-def _about_chance(n_relevant: NDArray[np.int64], n: int, precisions: NDArray[np.float64]) -> str:
-    """Return that the mAP is about its expected value over all orders of the n database items, if it is; or nothing."""
-    reciprocals = (1 / np.arange(1, n + 1)).sum()
-    of_random = (reciprocals + (n_relevant - 1) / max(n - 1, 1) * (n - reciprocals)) / n
-    means = np.array([np.nansum(precisions), of_random[n_relevant > 0].sum()]) / n_relevant.size
-    if n_relevant.size < _MANY or means[0] > NEAR_CHANCE * means[1]:
+def _about_order(evaluation: Evaluation) -> str:
+    """Return that the mAP is about that with the queries' codes exchanged, if it is; or nothing."""
+    n = min(evaluation.n_queries, _SAMPLE)
+    own, others = evaluation.per_query["mAP"][:n], evaluation.exchanged(n)
+    differences = (own - others)[~np.isnan(own)]
+    if differences.size < _MANY or differences.mean() > _DEVIATIONS * differences.std() / differences.size**0.5:
         return ""
-    about = "mAP {} is hardly above that of a random order, {}".format(*map(rounded, means))
+    about = "mAP {} is about that with the codes of the queries exchanged, {}".format(
+        *(rounded(float(np.nanmean(values))) for values in (own, others))
+    )
     return f"{about}: do the codes and the ground truth belong together, in the same order?"
 
 

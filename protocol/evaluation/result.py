@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
 from protocol.counting import HammingCounts
@@ -294,6 +295,13 @@ class Evaluation(ScoredRanking):
         names = spread_names(self.n_database, self.ranking)
         blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads, progress=None)
         return Spread(spread_of(blocks[truth.scored], self.ranking))
+
+    def exchanged(self, n: int) -> NDArray[np.float64]:
+        """Return the average precision of the first n queries if each had the code of a random one, (n,)."""
+        rows = np.random.default_rng(0).permutation(self.n_queries)[:n]
+        pair, truth = self.codes._replace(query=self.codes.query[rows]), self.truth.relevance.first(n)
+        blocks = counted(pair, GroundTruth({0: truth}), ["mAP"], leave_one_out=False, threads=1, progress=None)[0]
+        return np.concatenate([metrics.evaluate(block, ["mAP"], undefined="drop")["mAP"] for block in blocks])
 
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:

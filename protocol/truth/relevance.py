@@ -77,6 +77,10 @@ class LabelRelevance:
         """The items that have each label, (n_classes, n_bytes); packed, because 1,000 classes take 1 GB unpacked."""
         return np.ascontiguousarray(np.packbits(self._database, axis=0).T)
 
+    def first(self, n_queries: int) -> "LabelRelevance":
+        """Return the relevance to the first queries."""
+        return LabelRelevance(self._query[:n_queries], self._database)
+
     def part(self, start: int, stop: int) -> Self:
         """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
         part = copy.copy(self)
@@ -198,6 +202,11 @@ class NeighbourRelevance:
         """Return the database positions of the items relevant to a query, ascending, and their levels."""
         listed = slice(self._indptr[query], self._indptr[query + 1])
         return self._indices[listed], self._levels[listed]
+
+    def first(self, n_queries: int) -> "NeighbourRelevance":
+        """Return the relevance to the first queries."""
+        indptr, end = self._indptr[: n_queries + 1], self._indptr[n_queries]
+        return NeighbourRelevance(indptr, self._indices[:end], self.n_database, self._levels[:end])
 
     def part(self, start: int, stop: int) -> Self:
         """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""

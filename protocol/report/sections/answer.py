@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from protocol import registry
-from protocol.evaluation.output import NEAR_CHANCE
 from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.report.sections.curves import top_rows
@@ -21,6 +20,9 @@ from protocol.scores.tables import Table
 
 _FEW_QUERIES = 30
 """With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
+
+_NEAR_CHANCE = 1.1
+"""A mAP up to this multiple of that of a random order is noted."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
@@ -35,7 +37,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
         at(top_rows(results, "precision"), **selection.setting)["chance"].mean(),
     )
     best = at(results.plain, metric="mAP", **selection.setting)["mean"].max()
-    text += [PAGE.text("near-chance", best=best, chance=chance)] * bool(best <= NEAR_CHANCE * chance)
+    text += [PAGE.text("near-chance", best=best, chance=chance)] * bool(best <= _NEAR_CHANCE * chance)
     learned = [name for name in results.hashers if results.trained_on(at(results.plain, hasher=name))]
     about = {"metric": results.metric, "others": [*precomputed, *learned]}
     text += [PAGE.text("losses", table=table, **about) for table in losses if len(table.rows) > 1]
