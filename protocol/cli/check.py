@@ -10,12 +10,12 @@ from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
 from protocol.hashers.repeatability import FEW
+from protocol.scores.metadata import FEW_QUERIES
 from protocol.terminal import width
 
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-_FEW = 30
 """The number of queries in a run below which a score is called uncertain."""
 
 
@@ -81,7 +81,9 @@ def _split(experiment: "Experiment", name: str) -> str:
     sizes, protocol = experiment.sizes(name), registry.get("split", name)
     drawn = "with equally many items of each class while these last" if protocol.balanced else "whatever their classes"
     balanced = f"; drawn {drawn}" * bool(protocol.random and experiment.labelled)
-    few = f"; fewer than {_FEW} queries in a run, so scores are uncertain" * (sizes.get("query", _FEW) < _FEW)
+    few = f"; fewer than {FEW_QUERIES} queries in a run, so scores are uncertain" * (
+        sizes.get("query", FEW_QUERIES) < FEW_QUERIES
+    )
     return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}{balanced}"
 
 

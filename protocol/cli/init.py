@@ -20,6 +20,7 @@ from protocol.cli._output import show
 from protocol.datasets import Data, check_vectors
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
+from protocol.scores.metadata import FEW_QUERIES
 
 _CODE_LENGTHS = (8, 16, 32, 64)
 _OUTPUT = read("init")["output"]
@@ -28,6 +29,7 @@ _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _FEWEST_ITEMS = 18  # without classes: for fewer, the training set can't estimate the radius of epsilon_ball
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
+_NATURAL = ["improved_natural", "standard_natural"]
 _SAMPLE, _ONE_LENGTH = 1_000, 1.1
 """The first vectors, and the ratio of the 95th to the 5th percentile of their lengths above which these differ."""
 
@@ -47,7 +49,9 @@ def run(arguments: argparse.Namespace) -> None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
     counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
-    sizes = _sizes(n_items, counts)
+    balanced, natural = _sizes(n_items, counts), _sizes(n_items, [0])
+    is_natural = balanced["query"] < min(FEW_QUERIES, natural["query"])
+    sizes, others = (natural, balanced) if is_natural else (balanced, natural)
     if sizes["train"] < 2 or (n_classes < 2 and n_items < _FEWEST_ITEMS):
         few = _NOTES["too_few"].format(next(iter(options.values())), counted(n_items, "item"), _FEWEST_ITEMS)
         raise ProtocolError(few)
@@ -55,6 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
+    if is_natural:
+        config["splits"] = _NATURAL
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note, own = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2), ""
@@ -62,9 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
     if options.keys().isdisjoint(["labels", "features"]) and (shared := _shared_subfolders(data.ids.tolist())):
         names = (abridged(data.class_names), abridged(shared), os.path.join(arguments.images, data.class_names[0]))
         note = _NOTES["same_subfolders"].format(arguments.images, *names)
-    elif sizes != _sizes(n_items, [0]):
-        note = _small_classes({name: n for name, n in named.items() if n > 1}, sizes, options) + _NOTES["own_split"]
-        own = _NOTES["own_sizes"].format(**_sizes(n_items, [0]))
+    elif balanced != natural:
+        note = _small_classes({name: n for name, n in named.items() if n > 1}, balanced, options, is_natural=is_natural)
+        drawn, splits = ("balanced", _OUTPUT["config"]["splits"]) if is_natural else ("natural", _NATURAL)
+        own = _NOTES["own_sizes"].format(_NOTES[drawn], ", ".join(splits), **others)
     if alone := [name for name, n in named.items() if n == 1]:
         note = f"{note} {_NOTES['alone'].format(counted(len(alone), 'class'), abridged(alone))}".lstrip()
     if note:
@@ -113,26 +120,31 @@ def _sizes(n_items: int, counts: Sequence[int]) -> dict[str, int]:
     return {"query": n_queries, "train": _rounded(n_train)}
 
 
-def _small_classes(counts: Mapping[str, int], sizes: Mapping[str, int], options: Mapping[str, Any]) -> str:
-    """Return which classes limit the sizes, the sizes without them, and how to remove them, if two others are enough.
+def _small_classes(
+    counts: Mapping[str, int], sizes: Mapping[str, int], options: Mapping[str, Any], *, is_natural: bool
+) -> str:
+    """Return which classes limit the sizes, and either that items are drawn whatever their classes, or other remedies.
 
-    The small classes are those below the largest gap, as a factor, between the numbers of items of two classes.
+    The remedies are the sizes without them, and how to remove them, if two other classes are enough. The small classes
+    are those below the largest gap, as a factor, between the numbers of items of two classes.
     """
     names = sorted(counts, key=counts.__getitem__)
     gaps = [counts[above] / counts[below] for below, above in itertools.pairwise(names[:-1])]
     n_small = 1 + int(np.argmax([*gaps, 0]))
     small, others = names[:n_small], [counts[name] for name in names[n_small:]]
-    note = _NOTES["small_classes"].format(abridged(f"{name}: {counts[name]:,}" for name in small))
-    without = _sizes(sum(others), others)
+    limiting = abridged(f"{name}: {counts[name]:,}" for name in small)
+    if is_natural:
+        return str(_NOTES["natural_split"].format(limiting, **sizes))
+    note, without = _NOTES["small_classes"].format(limiting), _sizes(sum(others), others)
     if without["query"] <= sizes["query"]:
-        return note
+        return note + _NOTES["own_split"]
     if "labels" in options:
         folder = options.get("folder", options.get("features"))
         remedy = f"remove their items from {folder} and {options['labels']}, or give them the class of others"
     else:
         paths = [shlex.quote(os.path.join(options["folder"], dot + small[0])) for dot in ("", ".")]
         remedy = f"hide the folder of each (`mv {' '.join(paths)}`), or move its images into that of another class"
-    return note + _NOTES["without_them"].format(remedy, **without)
+    return note + _NOTES["without_them"].format(remedy, **without) + _NOTES["own_split"]
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

@@ -48,6 +48,8 @@ The ranking is part of the method, so that two rankings of the same codes can be
 determined by the codes alone. In a comparison, its name is part of the method's name, see `method_name`.
 """
 
+FEW_QUERIES = 30
+"""With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
 UNHASHED = "unhashed"
 """The name, among the hashers of an experiment, of the vectors themselves, which are the reference for their codes."""
 

@@ -127,25 +127,42 @@ def test_folders_that_may_be_no_classes_are_not_taken_for_them_in_silence(capsys
 
 
 def test_small_classes_are_named_with_the_sizes_without_them(capsys):
-    classes = "a" * 40 + "b" * 5 + "c" * 30 + "d" * 4
+    classes = "a" * 400 + "c" * 300 + "d" * 90
     for number, name in enumerate(classes):
-        draw(number, name)
+        draw(number % 256, f"{name}/{number}")
     images, features = ["--images", "my photos"], save(len(classes), 9, np.array([*classes]))
     for arguments, remedy in ((images, "`mv 'my photos/d' 'my photos/.d'`"), (features, "from My X.npy and y.npy, ")):
         assert main(["init", *arguments]) == 0
         text, note = capsys.readouterr()
-        assert yaml.safe_load(text)["split_sizes"] == {"query": 1, "train": 7}
-        parts = ("limited by small classes (d: 4, b: 5)", "could be {query: 7, train: 30}: ", remedy)
+        assert yaml.safe_load(text)["split_sizes"] == {"query": 30, "train": 100}
+        parts = ("limited by small classes (d: 90)", "could be {query: 70, train: 300}: ", remedy)
         assert [part for part in parts if part not in note] == []
     others = yaml.safe_load(text[text.index("# splits:") :].replace("# ", ""))
     Path("own.yaml").write_text(yaml.safe_dump(yaml.safe_load(text) | others))
     capsys.readouterr()
     assert main(["check", "own.yaml"]) == 0
-    assert "improved_natural: query 7, train 30, database 42; fewer than 30 queries" in capsys.readouterr().out
+    assert "improved_natural: query 70, train 300, database 420" in capsys.readouterr().out
+
+
+def test_if_small_classes_leave_few_queries_items_are_drawn_whatever_their_classes(capsys):
+    classes = "a" * 150 + "b" * 15 + "c" * 60 + "d" * 10
+    for number, name in enumerate(classes):
+        draw(number, name)
+    images, features = ["--images", "my photos"], save(len(classes), 9, np.array([*classes]))
+    for arguments in (images, features):
+        assert main(["init", *arguments]) == 0
+        text, note = capsys.readouterr()
+        config = yaml.safe_load(text)
+        assert (config["split_sizes"], config["splits"][0]) == ({"query": 20, "train": 100}, "improved_natural")
+        assert "small classes (d: 10, b: 15) would leave split_sizes of {query: 4, train: 20}: the end of" in note
+    others = yaml.safe_load(text[text.index("# splits:") :].replace("# ", ""))
+    Path("own.yaml").write_text(yaml.safe_dump(config | others))
+    capsys.readouterr()
+    assert main(["check", "own.yaml"]) == 0
+    assert "improved: query 4, train 20, database 211; fewer than 30 queries" in capsys.readouterr().out
     draw(1, "e")
     assert main(["init", *images]) == 0
     note = capsys.readouterr().err
-    assert "limited by small classes (d: 4, b: 5)" in note
     assert note.endswith(
         "1 class with a single item (e): if it becomes a query, the database has nothing relevant for it. "
         "Add items to each, or remove it.\n"

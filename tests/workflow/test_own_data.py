@@ -94,6 +94,7 @@ def test_features(results):
     assert results.planned(config, "all") == {}
     np.save("my/labels.npy", (labels + 1) % 5)
     assert results.planned(config, "all")["dataset"] == 1
+    assert {"report", "paper"} <= results.planned(config, "paper").keys()  # both are of one experiment
 
 
 def test_codes(results, capsys):

@@ -14,12 +14,9 @@ from protocol.report.figure import ABSENT, PAGE, DataFrame, Figure, Section, bra
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.report.sections.curves import top_rows
 from protocol.scores import statistics
-from protocol.scores.metadata import NONE_EXCLUDED, UNHASHED, is_bound
+from protocol.scores.metadata import FEW_QUERIES, NONE_EXCLUDED, UNHASHED, is_bound
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
-
-_FEW_QUERIES = 30
-"""With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
 
 _NEAR_CHANCE = 1.1
 """A mAP up to this multiple of that of a random order is noted."""
@@ -29,8 +26,8 @@ def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection)]
-    if (n_queries := len(results.splits[selection.split]["query"])) < _FEW_QUERIES:
-        text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
+    if (n_queries := len(results.splits[selection.split]["query"])) < FEW_QUERIES:
+        text.append(PAGE.text("few-queries", n=n_queries, least=FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
     losses, chance = (
         _losses(results, selection),
