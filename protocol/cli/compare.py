@@ -71,5 +71,6 @@ def _verified(folder: Path | None, page: Path | None) -> tuple[list[Path], list[
             verified += [file] * verification.holds
             refused += [verification.verdict] * (not verification.holds)
     if not verified and not refused:
-        raise ProtocolError(f"--verify {folder}: no records (*.json). `protocol evaluate --json` writes them.")
+        found = "no records (*.json). `protocol evaluate --json` writes them" if folder.is_dir() else "no such folder"
+        raise ProtocolError(f"--verify {folder}: {found}.")
     return verified, refused
