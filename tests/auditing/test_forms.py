@@ -1,5 +1,7 @@
 """Ids that two lists write in different forms are a finding, and ids of different items are not."""
 
+import json
+
 import numpy as np
 import pytest
 from audited import audit
@@ -101,6 +103,21 @@ def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is
     assert found == [tuple(in_folders("t", n=9, start=60))] * is_found
     in_query = audit(**lists, train=in_folders("t", n=9), protocol=protocol)
     assert "equal-file-names" in str(in_query)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "found"),
+    [
+        (None, [("equal-file-names", "undetermined", 1), ("equal-file-names", "warning", 2172)]),
+        ("wiki_official", [("train-not-in-database", "undetermined", 2172), ("equal-file-names", "undetermined", 1)]),
+    ],
+)
+def test_training_items_under_another_root_are_not_said_to_be_outside_the_database(protocol, found):
+    names = [f"{x:x}ef.jpg" for x in range(2866)]
+    roots = {"query": ("q", names[:693]), "database": ("d", names[693:]), "train": ("t", names[692:-1])}
+    made = audit(**{part: [f"{root}/{name}" for name in of] for part, (root, of) in roots.items()}, protocol=protocol)
+    assert [(one["finding"], one["severity"], one["count"]) for one in json.loads(made.to_json())] == found
+    assert protocol or "This split matches wiki_official in sizes and overlaps." in str(made)
 
 
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():

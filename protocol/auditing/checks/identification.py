@@ -104,7 +104,8 @@ class _Facts:
         self.split, self.n_items = split, split.dataset.n_items
         self.n_classes = len(classes) if split.dataset.y is not None else None
         self.sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
-        self.shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        self.shared = {pair: n for pair, n in shared.items() if n or not split.unclear(*pair).size}
         # Training items outside the database that are queries, and are reported as such.
         self.n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
 

@@ -36,6 +36,7 @@ _SAME_FILES = {
     False: "may be the same files, which would be an overlap, or different files",
     True: "are taken for the same files, because they are most names of the first list, and more than counters",
 }
+_UNLESS = ", unless ids that differ in form, or only in their folders, are the same files"
 _SEVERAL = re.compile(r"[,;|]|\.[A-Za-z]\w{1,4}\s|^[^.]*\S\s+\S[^.]*$")  # an id that may be many: not one file's name
 
 
@@ -168,16 +169,21 @@ def audit_membership(run: Run) -> list[Finding]:
 
     A training set outside the database is an error if the protocol puts it inside. If no protocol is declared, one
     entirely outside, as in the improved protocol, is information; one that is partly inside is a warning, because no
-    protocol has this. Items that are also in a partition from which the training set must be disjoint are omitted,
-    because another finding lists them.
+    protocol has this. Items that are, or may be, also in a partition from which the training set must be disjoint are
+    omitted, because another finding lists them. So are those that the database may have under another id if no protocol
+    is declared; otherwise, they are undetermined.
     """
     split, protocol, findings = run.split, run.protocol, list[Finding]()
     if protocol.overlaps("train", "database"):
-        outside = np.setdiff1d(split["train"], split["database"], assume_unique=True)
-        reported = np.concatenate([split[part] for part in ("query", *VALIDATION)])
+        unclear, held_out = split.unclear("train", "database"), ("query", *VALIDATION)
+        outside = np.setdiff1d(split["train"], np.concatenate([split["database"], unclear]), assume_unique=True)
         undeclared = "warning" if len(outside) < len(split["train"]) else "information"
         severity = undeclared if protocol.listed else "error"
-        findings += split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
+        reported = np.concatenate([of("train", part) for part in held_out for of in (split.shared, split.unclear)])
+        outside, unclear = (np.setdiff1d(of_these, reported) for of_these in (outside, unclear))
+        findings += split.findings("train-not-in-database", severity, outside, unless="")
+        if not protocol.listed:
+            findings += split.findings("train-not-in-database", "undetermined", unclear, unless=_UNLESS)
     if split.dataset.n_items is not None and not protocol.divides_classes:
         unused = np.setdiff1d(np.arange(split.dataset.n_items), split.listed)
         findings += split.findings("unused-items", "warning", unused)
