@@ -115,9 +115,13 @@ def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is
 def test_training_items_under_another_root_are_not_said_to_be_outside_the_database(protocol, found):
     names = [f"{x:x}ef.jpg" for x in range(2866)]
     roots = {"query": ("q", names[:693]), "database": ("d", names[693:]), "train": ("t", names[692:-1])}
-    made = audit(**{part: [f"{root}/{name}" for name in of] for part, (root, of) in roots.items()}, protocol=protocol)
+    lists = {part: [f"{root}/{name}" for name in of] for part, (root, of) in roots.items()}
+    made = audit(**lists, protocol=protocol)
     assert [(one["finding"], one["severity"], one["count"]) for one in json.loads(made.to_json())] == found
+    assert "or different files (names that do not just count: 1)." in " ".join(str(made).split())
     assert protocol or "This split matches wiki_official in sizes and overlaps." in str(made)
+    (proved,) = audit(**lists, protocol="wiki_official", ids=names).findings.values()
+    assert [(one.name, one.count) for one in proved] == [("query-in-train", 1), ("train-in-database", 2172)]
 
 
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():
