@@ -5,6 +5,7 @@ or a ``.csv`` file with a line ``partition,id``, or ``id,partition``, for each i
 one of the forms of `protocol.inputs.lists`.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,9 +66,8 @@ def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str = "The
 def _places(items: NDArray, names: Sequence[str]) -> Rows:
     """Return the position of each id among the names of all items; -1 if it is unknown."""
     by_id = {name_of_item: row for row, name_of_item in enumerate(names)}
-    by_tail: dict[str, int] = {}  # -1 if several ids have it
-    for row, name_of_item in enumerate(names):
-        by_tail[_tail(name_of_item)] = -1 if _tail(name_of_item) in by_tail else row
+    n_with = Counter(map(_tail, names))
+    by_tail = {_tail(name_of_item): row for name_of_item, row in by_id.items() if n_with[_tail(name_of_item)] == 1}
     positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     if others := {item for item in items[positions < 0].tolist() if _tail(item) not in by_id}:
         listed_as = paired(sorted(others), names)
@@ -84,8 +84,7 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     ProtocolError
         If an item is not in the dataset, or occurs twice.
     """
-    (places,) = places_of([(name, items)], ids)
-    distinct, counts = np.unique(places, return_counts=True)
+    distinct, counts = np.unique(places_of([(name, items)], ids)[0], return_counts=True)
     if len(distinct) < len(items):
         repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
         n_repeated = counted(len(repeated), "item")

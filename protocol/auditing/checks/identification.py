@@ -70,8 +70,8 @@ class Match(NamedTuple):
     def is_near(self) -> bool:
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes"}
-        searched = "database" if "database" in sizes else "train"
-        return sizes.get("query", 1) + sizes.get(searched, 1) < _NEAR_SIZES and self.distance < _NEAR
+        of_both = sizes.get("query", 1) + sizes.get("database", sizes.get("train", 1))
+        return of_both < _NEAR_SIZES and self.distance < _NEAR
 
     @property
     def by(self) -> str:
@@ -141,8 +141,9 @@ of 1,000 queries are in the database (declared 0).'
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
     if not first.is_near:
-        parts = split.parts | {"query": split["database"], "database": split["query"]}
-        swapped = nearest(Split(parts, split.dataset))[0]
+        swapped = nearest(Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset))[
+            0
+        ]
         other = f"; with query and database swapped, it {swapped.sentence()}" * swapped.is_near
         none = f"none of the {len(matches)} declared protocols and published lists of fixed size"
         return f"This split matches {none}{other}."
@@ -171,8 +172,7 @@ def nearest(split: Split) -> list[Match]:
     """
     facts = _Facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
-    fixed = {name: protocol for name, protocol in declared.items() if not (protocol.open or protocol.listed)}
-    matches = [_match(name, protocol, facts) for name, protocol in fixed.items()]
+    matches = [_match(name, of, facts) for name, of in declared.items() if not (of.open or of.listed)]
     for name, lists in PUBLISHED.items():
         sizes, shared = lists["sizes"], {tuple(pair.split("/")): n for pair, n in lists["shared"].items()}
         compared = [*_sizes(facts, sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists["n_classes"])]
