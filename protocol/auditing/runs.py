@@ -210,9 +210,7 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
         n_items = dataset.n_rows(max((int(listing.items.max()) for listing in lists.values()), default=0) + 1)
         parts = {part: rows(listing.items, n_items, listing.name) for part, listing in lists.items()}
     else:
-        lacks = f"{dataset.ids_of} lacks them: add them, or remove them from the lists. It"
-        named_lists = [(listing.name, listing.items) for listing in lists.values()]
-        places = places_of(named_lists, dataset.ids, lacks if dataset.ids_of else "The dataset")
+        places = places_of([(one.name, one.items) for one in lists.values()], dataset.ids, dataset.ids_of)
         parts = dict(zip(lists, places, strict=True))
     return Split(parts, _labelled(dataset, parts, labels), labels)
 

@@ -30,7 +30,7 @@ Rows = NDArray[np.int64]
 _AS_LISTS = "Pass the list of a partition by its name, such as query=F and database=F."
 
 
-def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str = "The dataset") -> list[Rows]:
+def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str | None = None) -> list[Rows]:
     """Return, for each list, the row of each item in a dataset, in the order of the items; an item may occur twice.
 
     Parameters
@@ -41,8 +41,8 @@ def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str = "The
         of another machine; or the only id that is alike (`protocol.inputs.forms`), unless its last part alone is an id.
     ids : array of str or of UTF-8 bytes, shape (n_items,)
         The ids of the dataset, in memory or in a file; they are read only if the items are ids.
-    source : str
-        What has these ids: the subject of a sentence in the error message.
+    source : str or None
+        The file that has these ids, for error messages; None for the dataset.
 
     Raises
     ------
@@ -59,7 +59,8 @@ def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str = "The
     ]
     if problems:
         advice = " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, np.concatenate(unknown).tolist()))
-        raise ProtocolError(f"{'; '.join(problems)}. {source} has ids such as {names[0]!r}.{advice}")
+        known = f"{source} lacks them: add them, or remove them from the lists. It" if source else "The dataset"
+        raise ProtocolError(f"{'; '.join(problems)}. {known} has ids such as {names[0]!r}.{advice}")
     return places
 
 
@@ -87,8 +88,9 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     distinct, counts = np.unique(places_of([(name, items)], ids)[0], return_counts=True)
     if len(distinct) < len(items):
         repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
-        n_repeated = counted(len(repeated), "item")
-        raise ProtocolError(f"{name}: {n_repeated} listed more than once, the first {repeated[0]!r}.")
+        raise ProtocolError(
+            f"{name}: {counted(len(repeated), 'item')} listed more than once, the first {repeated[0]!r}."
+        )
     return distinct
 
 

@@ -141,12 +141,10 @@ of 1,000 queries are in the database (declared 0).'
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
     if not first.is_near:
-        swapped = nearest(Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset))[
-            0
-        ]
-        other = f"; with query and database swapped, it {swapped.sentence()}" * swapped.is_near
-        none = f"none of the {len(matches)} declared protocols and published lists of fixed size"
-        return f"This split matches {none}{other}."
+        none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        swapped = Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset)
+        other = nearest(swapped)[0]
+        return f"{none}; with query and database swapped, it {other.sentence()}." if other.is_near else f"{none}."
     text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
     return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 

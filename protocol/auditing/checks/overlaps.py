@@ -175,15 +175,13 @@ def audit_membership(run: Run) -> list[Finding]:
     """
     split, protocol, findings = run.split, run.protocol, list[Finding]()
     if protocol.overlaps("train", "database"):
-        both, held_out = (split.shared, split.unclear), ("query", *VALIDATION)
-        shared, unclear = (items("train", "database") for items in both)
+        parts, found_by = ("database", "query", *VALIDATION), (split.shared, split.unclear)
+        shared, unclear, *reported = [items("train", part) for part in parts for items in found_by]
         undeclared = "warning" if shared.size or unclear.size else "information"
         severity = undeclared if protocol.listed else "error"
-        reported = np.concatenate([items("train", part) for items in both for part in held_out])
-        outside = np.setdiff1d(split["train"], np.concatenate([shared, unclear, reported]))
+        outside = np.setdiff1d(split["train"], np.concatenate([shared, unclear, *reported]))
         findings += split.findings("train-not-in-database", severity, outside, unless="")
         if not protocol.listed:
-            unclear = np.setdiff1d(unclear, reported)
             findings += split.findings("train-not-in-database", "undetermined", unclear, unless=_UNLESS)
     if split.dataset.n_items is not None and not protocol.divides_classes:
         unused = np.setdiff1d(np.arange(split.dataset.n_items), split.listed)
