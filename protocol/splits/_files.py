@@ -87,10 +87,8 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """
     distinct, counts = np.unique(places_of([(name, items)], ids)[0], return_counts=True)
     if len(distinct) < len(items):
-        repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
-        raise ProtocolError(
-            f"{name}: {counted(len(repeated), 'item')} listed more than once, the first {repeated[0]!r}."
-        )
+        twice = storage.decoded(ids[distinct[counts > 1]]).tolist()
+        raise ProtocolError(f"{name}: {counted(len(twice), 'item')} listed more than once, the first {twice[0]!r}.")
     return distinct
 
 
