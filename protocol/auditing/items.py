@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
-from protocol.inputs.forms import Form, one_form
+from protocol.inputs.forms import Form, alike, one_form
 from protocol.inputs.labels import check_order, labels_from
 from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
 from protocol.inputs.text import lines, unsafe, without_dot
@@ -156,6 +156,13 @@ class Split:
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
         return self[a][np.isin(self[a], self[b])]
+
+    def unclear(self, a: str, b: str) -> NDArray[np.int64]:
+        """Return the items of `a` that `b` has under an id of another form, or, if they share no id, by file name."""
+        only = [np.setdiff1d(self[x], self[y], assume_unique=True) for x, y in ((a, b), (b, a))]
+        n_parts = self.name_parts * (len(only[0]) == len(self[a]))  # 0 for complete paths
+        forms = [self.forms(part) if self.dataset.has_listed_ids else [] for part in only]
+        return only[0][[*alike(*([form[-n_parts:] for form in of_part] for of_part in forms))]]
 
     def findings(self, name: str, severity: str, items: NDArray, partners: Any = (), **words: str) -> list[Finding]:
         """Return a finding about items, or about pairs of them, or none if there are no items; see `Finding`."""

@@ -210,7 +210,8 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
         n_items = dataset.n_rows(max((int(listing.items.max()) for listing in lists.values()), default=0) + 1)
         parts = {part: rows(listing.items, n_items, listing.name) for part, listing in lists.items()}
     else:
-        parts = {part: places_of(listing.items, dataset.ids, listing.name) for part, listing in lists.items()}
+        places = places_of([(one.name, one.items) for one in lists.values()], dataset.ids, dataset.ids_of)
+        parts = dict(zip(lists, places, strict=True))
     return Split(parts, _labelled(dataset, parts, labels), labels)
 
 

@@ -5,7 +5,8 @@ or a ``.csv`` file with a line ``partition,id``, or ``id,partition``, for each i
 one of the forms of `protocol.inputs.lists`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,42 +30,50 @@ Rows = NDArray[np.int64]
 _AS_LISTS = "Pass the list of a partition by its name, such as query=F and database=F."
 
 
-def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
-    """Return the row of each item in a dataset, in the order of the items; an item may occur twice.
+def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str | None = None) -> list[Rows]:
+    """Return, for each list, the row of each item in a dataset, in the order of the items; an item may occur twice.
 
     Parameters
     ----------
-    items : ndarray of str or of int, shape (n,)
-        Ids, or row numbers. An id matches the complete id of an item, or the part after its last slash if only one item
-        has that part, because published lists often contain the paths of another machine; or the only id that is alike
-        (`protocol.inputs.forms`), unless its last part alone is an id.
+    lists : sequence of (str, ndarray of str or of int, shape (n,))
+        The name of each list, for error messages, and its ids or row numbers. An id matches the complete id of an item,
+        or the part after its last slash if only one item has that part, because published lists often contain the paths
+        of another machine; or the only id that is alike (`protocol.inputs.forms`), unless its last part alone is an id.
     ids : array of str or of UTF-8 bytes, shape (n_items,)
         The ids of the dataset, in memory or in a file; they are read only if the items are ids.
-    name : str
-        Name of the list, for error messages.
+    source : str or None
+        The file that has these ids, for error messages; None for the dataset.
 
     Raises
     ------
     ProtocolError
-        If an item is not in the dataset.
+        If items are not in the dataset; it counts them in all lists.
     """
-    if items.dtype.kind in "iu":
-        return rows(items, len(ids), name)
-    names = storage.decoded(ids[:]).tolist()
+    names = storage.decoded(ids[:]).tolist() if any(items.dtype.kind not in "iu" for _, items in lists) else []
+    places = [rows(of, len(ids), name) if of.dtype.kind in "iu" else _places(of, names) for name, of in lists]
+    unknown = [items[at < 0] for (_, items), at in zip(lists, places, strict=True)]
+    problems = [
+        f"{name}: {counted(of.size, 'unknown id')} among {len(items):,}, the first {str(of[0])!r}"
+        for (name, items), of in zip(lists, unknown, strict=True)
+        if of.size
+    ]
+    if problems:
+        advice = " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, np.concatenate(unknown).tolist()))
+        known = f"{source} lacks them: add them, or remove them from the lists. It" if source else "The dataset"
+        raise ProtocolError(f"{'; '.join(problems)}. {known} has ids such as {names[0]!r}.{advice}")
+    return places
+
+
+def _places(items: NDArray, names: Sequence[str]) -> Rows:
+    """Return the position of each id among the names of all items; -1 if it is unknown."""
     by_id = {name_of_item: row for row, name_of_item in enumerate(names)}
-    by_tail: dict[str, int] = {}  # -1 if several ids have it
-    for row, name_of_item in enumerate(names):
-        by_tail[_tail(name_of_item)] = -1 if _tail(name_of_item) in by_tail else row
+    n_with = Counter(map(_tail, names))
+    by_tail = {_tail(name_of_item): row for name_of_item, row in by_id.items() if n_with[_tail(name_of_item)] == 1}
     positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     if others := {item for item in items[positions < 0].tolist() if _tail(item) not in by_id}:
         listed_as = paired(sorted(others), names)
         rows_of_others = [by_id.get(listed_as.get(item, item), -1) for item in items.tolist()]
         positions = np.where(positions < 0, rows_of_others, positions)
-    unknown = items[positions < 0]
-    if unknown.size:
-        problem = f"{counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}"
-        advice = " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, unknown.tolist()))
-        raise ProtocolError(f"{name}: {problem}. The dataset has ids such as {names[0]!r}.{advice}")
     return positions
 
 
@@ -76,11 +85,10 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     ProtocolError
         If an item is not in the dataset, or occurs twice.
     """
-    distinct, counts = np.unique(places_of(items, ids, name), return_counts=True)
+    distinct, counts = np.unique(places_of([(name, items)], ids)[0], return_counts=True)
     if len(distinct) < len(items):
-        repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
-        n_repeated = counted(len(repeated), "item")
-        raise ProtocolError(f"{name}: {n_repeated} listed more than once, the first {repeated[0]!r}.")
+        twice = storage.decoded(ids[distinct[counts > 1]]).tolist()
+        raise ProtocolError(f"{name}: {counted(len(twice), 'item')} listed more than once, the first {twice[0]!r}.")
     return distinct
 
 

@@ -1,5 +1,7 @@
 """Ids that two lists write in different forms are a finding, and ids of different items are not."""
 
+import json
+
 import numpy as np
 import pytest
 from audited import audit
@@ -17,11 +19,11 @@ def audited(query, database):
     return [(one.name, one.severity, one.examples) for one in made]
 
 
-@pytest.mark.parametrize(("a", "b"), FORMS["alike"])
-def test_forms_of_one_id_are_found_in_both_directions(a, b):
-    for one, other in ((a, b), (b, a)):
+@pytest.mark.parametrize(("kind", "names"), [("alike", ("x1", "y1")), ("numbers", ("2", "3"))])
+def test_forms_of_one_id_or_number_are_found_in_both_directions(kind, names):
+    for one, other in [pair[::step] for pair in FORMS[kind] for step in (1, -1)]:
         expected = [("ids-differ-in-form", "undetermined", (f"{one} ~ {other}",))]
-        assert audited([one, "x1"], [other, "y1"]) == expected
+        assert audited([one, names[0]], [other, names[1]]) == expected
 
 
 @pytest.mark.parametrize(("a", "b"), FORMS["different"])
@@ -103,16 +105,23 @@ def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is
     assert "equal-file-names" in str(in_query)
 
 
+@pytest.mark.parametrize(("protocol", "found"), FORMS["other_roots"])
+def test_training_items_under_another_root_are_not_said_to_be_outside_the_database(protocol, found):
+    names = [f"{x:x}ef.jpg" for x in range(2866)]
+    roots = {"query": ("q", names[:693]), "database": ("d", names[693:]), "train": ("t", names[692:-1])}
+    lists = {part: [f"{root}/{name}" for name in of] for part, (root, of) in roots.items()}
+    made = audit(**lists, protocol=protocol)
+    assert [[one["finding"], one["severity"], one["count"]] for one in json.loads(made.to_json())] == found
+    assert "or different files (names that do not just count: 1)." in " ".join(str(made).split())
+    assert protocol or "This split matches wiki_official in sizes and overlaps." in str(made)
+    (proved,) = audit(**lists, protocol="wiki_official", ids=names).findings.values()
+    assert [(one.name, one.count) for one in proved] == [("query-in-train", 1), ("train-in-database", 2172)]
+
+
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():
     (made,) = audit(query=["a", "b"], database=["A", "c"], ids=["a", "A", "b", "c"]).findings.values()
     assert list(made) == []
     assert audited([1, 2], [10, 20]) == []
-
-
-@pytest.mark.parametrize(("number", "plain"), FORMS["numbers"])
-def test_one_number_in_two_notations_is_found(number, plain):
-    for one, other in ((number, plain), (plain, number)):
-        assert audited([one, "2"], [other, "3"]) == [("ids-differ-in-form", "undetermined", (f"{one} ~ {other}",))]
 
 
 def test_numbers_that_are_written_alike_or_are_among_names_are_ids():

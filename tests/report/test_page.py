@@ -18,6 +18,7 @@ from protocol.report import page
 from protocol.report.figure import in_words
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
+from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.curves import top_rows
 from protocol.report.sections.data import status
 from protocol.scores.statistics import FIXED_SPLIT, NO_TEST, ONE_DATASET, TWO_RUNS, mean_of
@@ -140,7 +141,8 @@ def test_a_finding_of_many_files_is_counted_once(results, changes, items):
     made = changed(results, findings=pd.concat([results.findings.assign(**own) for own in changes], ignore_index=True))
     (paragraph,) = of(made, "partitions").context["findings"]
     assert paragraph["items"] == f"Affected: {items}"
-    assert status(made) == [("Audit: 1 warning", "findings", "warning")]
+    grouped = " (2 rows of audit.csv)" * (len(changes) > 1)
+    assert status(made) == [(f"Audit: 1 warning{grouped}", "findings", "warning")]
 
 
 def test_errors_come_first_and_without_findings_all_is_fine(results):
@@ -151,6 +153,13 @@ def test_errors_come_first_and_without_findings_all_is_fine(results):
     fine = changed(results, findings=results.findings[:0])
     assert [line.text for line in status(fine)] == ["The audit found no errors or warnings"]
     assert of(fine, "partitions").text == ["The audit of the splits and models found no problems."]
+
+
+def test_the_first_line_names_the_features_that_differ_in_runs(results):
+    both = pd.concat([results.summary, results.summary.assign(feature="cnn", n_runs=1)])
+    made = changed(results, summary=both, config=named(results, features={"cnn": "cnn"}))
+    assert experiment_line(results).endswith(" · 2 runs")
+    assert experiment_line(made).endswith(" · 1 to 2 runs (gist 2, cnn 1)")
 
 
 def test_the_sizes_of_partitions_tell_where_training_items_are(results):

@@ -64,10 +64,10 @@ def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item(
     ids = np.array(["a/1.png", "b/1.png", "b/2.png", "3.png"])
     assert rows_of(np.array(["./data/images/2.png", "a/1.png", "x/3.png"]), ids, "query").tolist() == [0, 2, 3]
     windows = np.array(["C:\\x\\b\\1.png", "C:\\x\\2.png", "D:\\a\\1.JPG"])
-    assert places_of(windows, ids, "query").tolist() == [1, 2, 0]
+    assert places_of([("query", windows)], ids)[0].tolist() == [1, 2, 0]
     items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
-    assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
-    assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]
+    places = places_of([("query", items), ("train", np.array([5, 1, 5]))], PLAIN)
+    assert [of_list.tolist() for of_list in places] == [[2, 0, 2], [5, 1, 5]]
     with refused(r"^query: 1 unknown id among 1, the first 'c/1\.png'\. The dataset has ids such as 'a/1\.png'\."):
         rows_of(np.array(["c/1.png"]), ids, "query")
     with refused("1 unknown id"):  # two ids end in it, and one of them is nothing else

@@ -16,7 +16,7 @@ from protocol.splits import PARTITIONS, Drawn, Official, SplitProtocol
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
-_NEAR_SIZES, _NEAR = 0.25, 2.5
+_NEAR_SIZES, _NEAR, _CLOSE = 0.25, 2.5, 0.5
 PACKAGE_DATA = "published.toml"
 PUBLISHED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """The lists of toolkits, by their name in sentences: the declared protocol that they are intended to implement, the
@@ -69,14 +69,15 @@ class Match(NamedTuple):
     @property
     def is_near(self) -> bool:
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
-        sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
-        have_similar_sizes = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
-        return len(sizes) > 1 and have_similar_sizes and self.distance < _NEAR
+        sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes"}
+        of_both = sizes.get("query", 1) + sizes.get("database", sizes.get("train", 1))
+        return of_both < _NEAR_SIZES and self.distance < _NEAR
 
     @property
     def by(self) -> str:
-        """The compared properties, as a part of a sentence."""
-        return listed(kind for kind in _KINDS if kind in {one.by for one in self.comparisons})
+        """The properties that are similar: sizes, and others with no difference above a half; for a sentence."""
+        different = {one.by for one in self.comparisons if one.by != "sizes" and one.distance > _CLOSE}
+        return listed(kind for kind in _KINDS if kind in {one.by for one in self.comparisons} - different)
 
     @property
     def differences(self) -> list[str]:
@@ -104,7 +105,8 @@ class _Facts:
         self.split, self.n_items = split, split.dataset.n_items
         self.n_classes = len(classes) if split.dataset.y is not None else None
         self.sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
-        self.shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        self.shared = {pair: n for pair, n in shared.items() if n or not split.unclear(*pair).size}
         # Training items outside the database that are queries, and are reported as such.
         self.n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
 
@@ -139,7 +141,10 @@ of 1,000 queries are in the database (declared 0).'
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
     if not first.is_near:
-        return f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size."
+        none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        swapped = Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset)
+        other = nearest(swapped)[0]
+        return f"{none}; with query and database swapped, it {other.sentence()}." if other.is_near else f"{none}."
     text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
     return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 
@@ -157,15 +162,15 @@ def nearest(split: Split) -> list[Match]:
       partition that is drawn class by class, the share of its items that would have to belong to another class.
     - Official splits: the share of a partition's items that are not in its official split.
 
-    A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
-    differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
-    training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
-    the number of comparisons, the larger first, and then by name.
+    A split is near a protocol if the sizes of the query and database partitions together differ by less than a quarter,
+    and the distance is below 2.5. If the protocol leaves the size of the database open, that of the training set is
+    compared instead. Both bounds are a matter of judgement: with them, a training set of half the size, or all queries
+    in the database, is still a variant of a protocol. Ties are broken by the number of comparisons, the larger first,
+    and then by name.
     """
     facts = _Facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
-    fixed = {name: protocol for name, protocol in declared.items() if not (protocol.open or protocol.listed)}
-    matches = [_match(name, protocol, facts) for name, protocol in fixed.items()]
+    matches = [_match(name, of, facts) for name, of in declared.items() if not (of.open or of.listed)]
     for name, lists in PUBLISHED.items():
         sizes, shared = lists["sizes"], {tuple(pair.split("/")): n for pair, n in lists["shared"].items()}
         compared = [*_sizes(facts, sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists["n_classes"])]

@@ -33,9 +33,10 @@ _GROUPED = (("validation_query", "validation_database"), ("validation_query", "t
 _ENOUGH_NAMES = 10
 """The smallest number of equal file names in other folders that is not a coincidence."""
 _SAME_FILES = {
-    False: "may be the same files, which would be an overlap, or different files",
+    False: "may be the same files, which would be an overlap, or different files (names that do not just count: {n:,})",
     True: "are taken for the same files, because they are most names of the first list, and more than counters",
 }
+_UNLESS = ", unless ids that differ in form, or only in their folders, are the same files"
 _SEVERAL = re.compile(r"[,;|]|\.[A-Za-z]\w{1,4}\s|^[^.]*\S\s+\S[^.]*$")  # an id that may be many: not one file's name
 
 
@@ -76,11 +77,11 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     names, n_proper = _equal_names(forms[0], forms[1], partners, n_parts) if n_parts else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
-    findings = list[Finding]()
+    findings, same = list[Finding](), _SAME_FILES[is_same].format(n=n_proper)
     level = severity if is_same else undetermined
     for kind, of_kind, found in (("ids-differ-in-form", undetermined, partners), ("equal-file-names", level, names)):
         both = items[0][[*found]], items[1][[*found.values()]]
-        findings += split.findings(kind, of_kind, *both, a=a, b=b, same=_SAME_FILES[is_same])
+        findings += split.findings(kind, of_kind, *both, a=a, b=b, same=same)
     return findings
 
 
@@ -168,16 +169,20 @@ def audit_membership(run: Run) -> list[Finding]:
 
     A training set outside the database is an error if the protocol puts it inside. If no protocol is declared, one
     entirely outside, as in the improved protocol, is information; one that is partly inside is a warning, because no
-    protocol has this. Items that are also in a partition from which the training set must be disjoint are omitted,
-    because another finding lists them.
+    protocol has this. Items that are, or may be, also in a partition from which the training set must be disjoint are
+    omitted, because another finding lists them. So are those that the database may have under another id if no protocol
+    is declared; otherwise, they are undetermined.
     """
     split, protocol, findings = run.split, run.protocol, list[Finding]()
     if protocol.overlaps("train", "database"):
-        outside = np.setdiff1d(split["train"], split["database"], assume_unique=True)
-        reported = np.concatenate([split[part] for part in ("query", *VALIDATION)])
-        undeclared = "warning" if len(outside) < len(split["train"]) else "information"
+        parts, found_by = ("database", "query", *VALIDATION), (split.shared, split.unclear)
+        shared, unclear, *reported = [items("train", part) for part in parts for items in found_by]
+        undeclared = "warning" if shared.size or unclear.size else "information"
         severity = undeclared if protocol.listed else "error"
-        findings += split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
+        outside = np.setdiff1d(split["train"], np.concatenate([shared, unclear, *reported]))
+        findings += split.findings("train-not-in-database", severity, outside, unless="")
+        if not protocol.listed:
+            findings += split.findings("train-not-in-database", "undetermined", unclear, unless=_UNLESS)
     if split.dataset.n_items is not None and not protocol.divides_classes:
         unused = np.setdiff1d(np.arange(split.dataset.n_items), split.listed)
         findings += split.findings("unused-items", "warning", unused)

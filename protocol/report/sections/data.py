@@ -10,7 +10,6 @@ import numpy as np
 
 from protocol import registry
 from protocol.auditing.findings import SEVERITIES
-from protocol.checks import counted
 from protocol.inputs.images import base64_png
 from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results, with_display_names
@@ -105,11 +104,12 @@ class Status(NamedTuple):
 
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
-    numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
+    severities = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].tolist()
+    of_rows = results.findings["severity"].tolist()
 
     def audited(level: str) -> list[Status]:
-        text = PAGE.text("status-audit", findings=counted(int(numbers.get(level, 0)), level))
-        return [Status(text, "findings", level)] * (level in numbers)
+        text = PAGE.text("status-audit", level=level, n=severities.count(level), rows=of_rows.count(level))
+        return [Status(text, "findings", level)] * (level in of_rows)
 
     lines = audited("error")
     undefined, matters = without_relevant(results)
