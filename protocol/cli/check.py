@@ -16,8 +16,6 @@ from protocol.terminal import width
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-"""The number of queries in a run below which a score is called uncertain."""
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""

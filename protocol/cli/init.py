@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
@@ -20,6 +21,7 @@ from protocol.cli._output import show
 from protocol.datasets import Data, check_vectors
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
+from protocol.inputs.validation import blocks
 from protocol.scores.metadata import FEW_QUERIES
 
 _CODE_LENGTHS = (8, 16, 32, 64)
@@ -30,8 +32,8 @@ _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 _FEWEST_ITEMS = 18  # without classes: for fewer, the training set can't estimate the radius of epsilon_ball
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 _NATURAL = ["improved_natural", "standard_natural"]
-_SAMPLE, _ONE_LENGTH = 1_000, 1.1
-"""The first vectors, and the ratio of the 95th to the 5th percentile of their lengths above which these differ."""
+_BLOCK_BYTES, _ONE_LENGTH = 16 << 20, 1.1
+"""Vectors are read in blocks; their lengths differ if the 95th percentile is larger than this multiple of the 5th."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -59,6 +61,9 @@ def run(arguments: argparse.Namespace) -> None:
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
+    lengths = _lengths(data)
+    if "unhashed" in config and not lengths.all():
+        config["unhashed"] = "euclidean"  # rows of zeros have no cosine
     if is_natural:
         config["splits"] = _NATURAL
     configuration.load(config)
@@ -81,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     declared = keys()["properties"]
     for key in sorted(config, key=[*declared].index):
         comments = [*map(_comment, _comments(key, config[key], declared[key], load))]
-        comments += map(_comment, _about_vectors(data, config, declared[key])) if key == "features" else ()
+        comments += map(_comment, _about_vectors(lengths, config, declared[key])) if key == "features" else ()
         parts.append("\n".join([*comments, _assigned(key, config[key])]))
     show("\n\n".join([*parts, *filter(None, [own])]))
 
@@ -182,11 +187,17 @@ def _comments(key: str, value: Any, declared: Mapping[str, Any], load: Callable[
     yield from (f"{name}: {text}" for name, text in texts.items() if name in value)
 
 
-def _about_vectors(data: Data, config: Mapping[str, Any], declared: Mapping[str, Any]) -> Iterator[str]:
+def _lengths(data: Data) -> NDArray[np.float64]:
+    """Return the lengths of all vectors of a dataset."""
+    parts = (part for vectors in data.vectors.values() for part in blocks(vectors, _BLOCK_BYTES))
+    return np.concatenate([np.empty(0), *(np.linalg.norm(part.astype(np.float64), axis=1) for part in parts)])
+
+
+def _about_vectors(lengths: NDArray, config: Mapping[str, Any], declared: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the preprocessing does, and whether the vectors differ in length, which the cosine ignores."""
     yield f"preprocessing: {declared['additionalProperties']['properties']['preprocessing']['description']}"
-    for vectors in data.vectors.values() if config.get("unhashed") == "cosine" else ():
-        low, high = np.percentile(np.linalg.norm(vectors[:_SAMPLE].astype(np.float64), axis=1), (5, 95))
+    if lengths.size and config.get("unhashed") == "cosine":
+        low, high = np.percentile(lengths, (5, 95))
         if high > _ONE_LENGTH * low:
             yield _NOTES["lengths"].format(low, high)
 

@@ -23,8 +23,9 @@ from protocol.truth.relevance import LabelRelevance
 DEPTH = 1000
 """The number of items of each query in a run of TREC; all of a smaller database."""
 _FEW = 10  # at most this many labels are listed
-_SAMPLE, _MANY, _DEVIATIONS = 500, 100, 3
-"""Of the first queries, if they are many, a mAP is noted that exceeds another by at most so many standard errors."""
+_MANY, _DEVIATIONS, _LARGE = 100, 3, 0.1
+"""Of at least so many queries, a mAP is noted that exceeds another by at most so many standard errors of their
+difference, and by at most this share of what the other lacks to 1."""
 _COUNTED = {"zero": "as 0", "drop": "left out"}
 DISTANCE_NAMES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"} | {
@@ -89,27 +90,27 @@ def _unusual(evaluation: ScoredRanking) -> str:
     is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
     facts += ["every item is relevant to every query"] * (is_every and evaluation.nearest is None)
     if isinstance(evaluation, Evaluation):
-        query = evaluation.codes.query
+        query, is_left_out = evaluation.codes.query, evaluation.leave_one_out
         is_single = evaluation.n_queries > 1 and bool((query == query[0]).all())
         facts += ["all queries have the same code, so they have the same ranking"] * is_single
         if evaluation.n_queries > len(evaluation.codes.database):
             facts.append("more queries than database items: are these swapped?")
-        elif "mAP" in evaluation.per_query and not is_every:
+        elif evaluation.counts is not None and "mAP" in evaluation.per_query and not (is_every or is_left_out):
             facts.append(_about_order(evaluation))
     return "; ".join(filter(None, facts))
 
 
 def _about_order(evaluation: Evaluation) -> str:
-    """Return that the mAP is about that with the queries' codes exchanged, if it is; or nothing."""
-    n = min(evaluation.n_queries, _SAMPLE)
-    own, others = evaluation.per_query["mAP"][:n], evaluation.exchanged(n)
-    differences = (own - others)[~np.isnan(own)]
-    if differences.size < _MANY or differences.mean() > _DEVIATIONS * differences.std() / differences.size**0.5:
+    """Return that the mAP is not clearly above that with the codes of the queries exchanged, or nothing."""
+    own, others = evaluation.per_query["mAP"][: evaluation.exchanged.size], evaluation.exchanged
+    own, others = own[~np.isnan(own)], others[~np.isnan(own)]
+    gaps = own - others
+    if gaps.size < _MANY or gaps.mean() > min(_DEVIATIONS * gaps.std() / gaps.size**0.5, _LARGE * (1 - others).mean()):
         return ""
-    about = "mAP {} is about that with the codes of the queries exchanged, {}".format(
-        *(rounded(float(np.nanmean(values))) for values in (own, others))
-    )
-    return f"{about}: do the codes and the ground truth belong together, in the same order?"
+    first = f" of the first {gaps.size:,} queries" * (gaps.size < evaluation.n_queries)
+    about = f"mAP {rounded(float(own.mean()))}{first} is not clearly above that with the codes of the queries exchanged"
+    question = "do the codes and the ground truth belong together, in the same order?"
+    return f"{about}, {rounded(float(others.mean()))}: {question}"
 
 
 def _about_own(evaluation: Evaluation) -> list[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("name", "supervision", "dataset", "ground_truth", "relevance", "split")
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
+_SAMPLE = 500
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
 
 
@@ -296,10 +297,11 @@ class Evaluation(ScoredRanking):
         blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads, progress=None)
         return Spread(spread_of(blocks[truth.scored], self.ranking))
 
-    def exchanged(self, n: int) -> NDArray[np.float64]:
-        """Return the average precision of the first n queries if each had the code of a random one, (n,)."""
-        rows = np.random.default_rng(0).permutation(self.n_queries)[:n]
-        pair, truth = self.codes._replace(query=self.codes.query[rows]), self.truth.relevance.first(n)
+    @cached_property
+    def exchanged(self) -> NDArray[np.float64]:
+        """The average precision of the first queries, at most 500, if each had the code of a random one."""
+        rows = np.random.default_rng(0).permutation(self.n_queries)[:_SAMPLE]
+        pair, truth = self.codes._replace(query=self.codes.query[rows]), self.truth.relevance.first(rows.size)
         blocks = counted(pair, GroundTruth({0: truth}), ["mAP"], leave_one_out=False, threads=1, progress=None)[0]
         return np.concatenate([metrics.evaluate(block, ["mAP"], undefined="drop")["mAP"] for block in blocks])
 

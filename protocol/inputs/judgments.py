@@ -213,7 +213,7 @@ def _of_ids(values: Any, name: str, ids: _Ids) -> NDArray | None:
     """
     queries, given = [*ids, {}, {}][:2]
     if is_file(values) and Path(values).suffix.lower() in TEXT:
-        rows = [_words(line.strip()) for line in text.lines(Path(values), "results") if line.strip()]
+        rows = _cells(Path(values))
         are_known = [[word in queries or word in given or text.is_number(word) for word in row] for row in rows]
         is_header = not (rows[0][0] and any(are_known[0])) and all(chain(*are_known[1:]))
         rows = rows[int(is_header and len(rows) > 1) :]
@@ -255,6 +255,14 @@ def _check_cells(rows: Sequence[Sequence[str]], name: str) -> None:
     if short := [row for row in rows if "" in row or len(row) < n_cells]:
         row = f"{','.join(short[0])[:60]!r} has an empty cell, or fewer than other rows"
         raise ProtocolError(f"{name}: {row}. Write -1 where there is no item.")
+
+
+def _cells(path: Path) -> list[list[str]]:
+    """Return the cells of each line of a text file, at least one line."""
+    rows = [_words(line.strip()) for line in text.lines(path, "results") if line.strip()]
+    if not rows:
+        raise ProtocolError(f"{path}: the file is empty.")
+    return rows
 
 
 def _words(line: str) -> list[str]:

@@ -514,7 +514,7 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
     if n and true.distance in ("cosine", "euclidean") and len(ids) < len(true.database):
         yield f"{lost.name}: {counted(n, 'query')} of {len(ids):,} found an item at distance 0: perhaps themselves"
     n = int((is_same := ideal.nearest_true <= SAME).sum())
-    if n > _MOST * len(ids) and not (of_vectors[is_same] <= SAME).any():
+    if n > _MOST * len(ids) and true.distance != "dot" and not (of_vectors[is_same] <= SAME).any():
         which = "an item at distance 0, perhaps themselves, and none found it"
         yield f"{lost.name}: {n:,} of {len(ids):,} queries have {which}. Were they left out of their own results?"
     exact = ((of_vectors <= ideal.kth_true + SAME) & (ids >= 0)).mean()
@@ -522,9 +522,10 @@ def _disorder(lost: LostRecall, ids: Integers, measures: list[tuple[_Space, Floa
         hint = ". Subtract the mean of the vectors" * (true.distance == "euclidean")
         yield f"{lost.name}: the recall is {exact:.4f} without items that float32 can't tell from the K-th{hint}"
     n = int(((lost.exact == 0) & (ids >= 0).all(axis=1)).sum())
-    if n > len(ids) / 10 and ids.shape[1] >= _FEW and np.median(lost.exact[lost.exact > 0]) > _SHARE_OF_OTHERS:
-        others = "found none of their K nearest items, but half of the others most of them"
-        yield f"{lost.name}: {n:,} of {len(ids):,} queries {others}. Are some rows in another order?"
+    others = lost.exact[lost.exact > 0]
+    if others.size and n > len(ids) / 10 and ids.shape[1] >= _FEW and np.median(others) > _SHARE_OF_OTHERS:
+        found = "found none of their K nearest items, but half of the others most of them"
+        yield f"{lost.name}: {n:,} of {len(ids):,} queries {found}. Are some rows in another order?"
     if all((apart[:, 0] > apart[:, -1]).mean() > _MOST for _, apart in measures):
         yield f"{lost.name}: the first item is farther than the last one. Are the farthest first?"
 
@@ -542,7 +543,8 @@ def _doubts(lost: LostRecall, ids: Integers, distance: str | None, spaces: list[
             ideal = _ideal(few, few, ids.shape[1], threads, None)
             instead = _values(lost.name, [(few, few.distances(ids, threads))], ideal).recall
             more, error = (instead - recall).mean(), (instead - recall).std() / len(ids) ** 0.5
-            if more > max(_DOUBTFUL, _DEVIATIONS * error * (distance is None)):
+            is_clear = distance is not None or (len(ids) >= _FEWEST and more > _DEVIATIONS * error)
+            if more > _DOUBTFUL and is_clear:
                 shares = f"{recall.mean():.4f} by {spaces[-1].distance}, but {instead.mean():.4f} by {few.distance}"
                 hint = f'Did you mean --distance {few.distance} (in Python, distance="{few.distance}")?'
                 yield f"{lost.name}: the recall of {counted(len(ids), 'query')} is {shares}. {hint}"

@@ -17,7 +17,6 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
-from protocol.inputs import validation
 from protocol.inputs.arrays import matrix_from
 from protocol.parallel import Step
 from protocol.quantisers._quantiser import COMPARED, Quantiser
@@ -97,9 +96,11 @@ def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, st
 
 
 def blocks(vectors: NDArray, progress: Step) -> Iterator[NDArray]:
-    """Yield the rows in blocks of at most 16 MB, unchanged, because float32 may not hold the values."""
-    for block in validation.blocks(vectors, _BLOCK_BYTES):
-        yield np.asarray(block)
+    """Yield the rows in blocks of at most 16 MB in float32, but unchanged, because float32 may not hold the values."""
+    size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
+    for start in range(0, len(vectors), size):
+        block = np.asarray(vectors[start : start + size])
+        yield block
         progress(len(block))
 
 
@@ -163,8 +164,9 @@ def ranked_otherwise(
 ) -> tuple[str, ...]:
     """Return a warning if outputs, of queries and database, are ranked by another distance than the vectors.
 
-    Vectors of one length have the same nearest items by each distance. So have outputs, which is right for the cosine,
-    also if restored from compressed ones, whose lengths differ a little from those of the queries.
+    There is none if the vectors of the database have one length, because each distance then gives the same order; and
+    none for the cosine if a side of the outputs has one length, because they were scaled to it: vectors that are
+    restored from compressed ones differ a little in length.
     """
     sides, others = [database, *outputs[: 2 * (distance == "cosine")]], {*DISTANCES} - {distance}
     if ranking not in others or any(np.ptp(of := lengths(side)) <= _SAME_LENGTH * of.max() for side in sides):

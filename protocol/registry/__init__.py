@@ -67,9 +67,9 @@ class Registry(Generic[R]):
         package = importlib.import_module(f"protocol.{self.package}")
         (folder,) = map(Path, package.__path__)
         for path in sorted(folder.rglob(f"{name}.py")):
-            module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
-            if "._" not in module:
-                importlib.import_module(module)
+            parts = path.relative_to(folder).with_suffix("").parts
+            if all(part.isidentifier() and not part.startswith("_") for part in parts):  # no other folders
+                importlib.import_module(".".join([package.__name__, *parts]))
 
     def names(self) -> list[str]:
         """Return the names, sorted."""

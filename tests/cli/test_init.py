@@ -45,10 +45,11 @@ def test_the_values_follow_from_the_files(capsys):
     assert yaml.safe_load(text) == CASES["digits"]
     assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes (0, 1, 2, 3, 4 and 5 more). ")
     words = " ".join(re.sub("^#", "", text, flags=re.M).split())
-    assert (
-        "Most vectors are 54.5 to 68.9 long. The cosine ignores their length; with [l2, centre], hashers do as" in words
-    )
+    assert "Most vectors are 54.3 to 68.7 long. The cosine ignores their length; with [l2, centre], hashers do" in words
     np.save("My X.npy", X / np.linalg.norm(X, axis=1, keepdims=True))
+    X[7] = 0
+    np.save("zero.npy", X)
+    assert yaml.safe_load(printed(capsys, "--features", "zero.npy", "--labels", "y.npy"))["unhashed"] == "euclidean"
     assert "Most vectors" not in printed(capsys, "--features", "My X.npy", "--labels", "y.npy")
 
 

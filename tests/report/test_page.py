@@ -291,7 +291,7 @@ def test_the_answer_names_scores_at_the_level_of_chance(results):
     chance = at(top_rows(results, "precision"), **results.selections[0].setting)["chance"].mean()
     means = [results.summary.assign(mean=chance * factor) for factor in (1.05, 1.5)]
     texts = [of(changed(results, summary=summary), "answer").text for summary in means]
-    near = f"a random order, {chance:.3f}: do the labels belong to the items, in the same order?"
+    near = f"a random order, {chance:.3f}: do the items and the ground truth belong together, in the same order?"
     assert [any(text.endswith(near) for text in of_factor) for of_factor in texts] == [True, False]
 
 

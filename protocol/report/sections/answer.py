@@ -18,8 +18,8 @@ from protocol.scores.metadata import FEW_QUERIES, NONE_EXCLUDED, UNHASHED, is_bo
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
-_NEAR_CHANCE = 1.1
-"""A mAP up to this multiple of that of a random order is noted."""
+_NEAR_CHANCE = 0.1
+"""A mAP is noted that exceeds that of a random order by at most this share of it, and of what it lacks to 1."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
@@ -29,12 +29,10 @@ def answer_section(results: Results, selection: Selection) -> Section:
     if (n_queries := len(results.splits[selection.split]["query"])) < FEW_QUERIES:
         text.append(PAGE.text("few-queries", n=n_queries, least=FEW_QUERIES))
     text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
-    losses, chance = (
-        _losses(results, selection),
-        at(top_rows(results, "precision"), **selection.setting)["chance"].mean(),
-    )
-    best = at(results.plain, metric="mAP", **selection.setting)["mean"].max()
-    text += [PAGE.text("near-chance", best=best, chance=chance)] * bool(best <= _NEAR_CHANCE * chance)
+    chance = at(top_rows(results, "precision"), **selection.setting)["chance"].mean()
+    best, losses = at(results.plain, metric="mAP", **selection.setting)["mean"].max(), _losses(results, selection)
+    if best - chance <= _NEAR_CHANCE * min(chance, 1 - chance):
+        text.append(PAGE.text("near-chance", best=best, chance=chance))
     learned = [name for name in results.hashers if results.trained_on(at(results.plain, hasher=name))]
     about = {"metric": results.metric, "others": [*precomputed, *learned]}
     text += [PAGE.text("losses", table=table, **about) for table in losses if len(table.rows) > 1]
