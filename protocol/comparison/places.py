@@ -356,6 +356,5 @@ def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
             except ValueError as error:
                 raise ProtocolError(f"{path}: can't be read as a table of CPU times ({error}).") from error
             means = numbers.groupby([*_TIMED])[[*TIMES]].mean()
-            of_methods = zip(means.index, means.to_numpy().tolist(), strict=True)
-            times |= {(summary, *method): of_method for method, of_method in of_methods}
+            times |= {(summary, *method): seconds for method, *seconds in means.itertuples(name=None)}
     return times
