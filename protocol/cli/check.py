@@ -16,8 +16,6 @@ from protocol.terminal import width
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-"""The number of queries in a run below which a score is called uncertain."""
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""
@@ -81,9 +79,8 @@ def _split(experiment: "Experiment", name: str) -> str:
     sizes, protocol = experiment.sizes(name), registry.get("split", name)
     drawn = "with equally many items of each class while these last" if protocol.balanced else "whatever their classes"
     balanced = f"; drawn {drawn}" * bool(protocol.random and experiment.labelled)
-    few = f"; fewer than {FEW_QUERIES} queries in a run, so scores are uncertain" * (
-        sizes.get("query", FEW_QUERIES) < FEW_QUERIES
-    )
+    is_uncertain = sizes.get("query", FEW_QUERIES) < FEW_QUERIES
+    few = f"; fewer than {FEW_QUERIES} queries in a run, so scores are uncertain" * is_uncertain
     return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}{balanced}"
 
 
