@@ -89,7 +89,7 @@ def _test(one: Score, other: Score) -> Mean | Why:
         return "vectors themselves, which are no codes"
     paired = pair(one.values, other.values)
     n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
-    if n_runs and min(n_runs) < _FEWEST_RUNS:
+    if min(n_runs, default=_FEWEST_RUNS) < _FEWEST_RUNS:
         return counted(min(n_runs), "run")
     if isinstance(paired, Why):
         return paired
