@@ -234,5 +234,4 @@ def _as_option(parameter: re.Match[str]) -> str:
 
 def read(name: str) -> dict[str, Any]:
     """Return the content of a TOML file of this folder."""
-    with open(Path(__file__).with_name(f"{name.replace('-', '_')}.toml"), "rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(Path(__file__).with_name(f"{name.replace('-', '_')}.toml").read_text("utf-8"))

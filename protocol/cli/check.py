@@ -70,18 +70,16 @@ def _dataset(experiment: "Experiment") -> str:
 
 def _split(experiment: "Experiment", name: str) -> str:
     """Return the known sizes of the partitions of a split; for the user's lists, the command that audits them."""
-    own, options = experiment.config["split_options"].get(name, {}), experiment.config["dataset_options"]
-    lists = registry.get("split", name).files(own)
-    if lists:
+    protocol, options = registry.get("split", name), experiment.config["dataset_options"]
+    if lists := protocol.files(experiment.config["split_options"].get(name, {})):
         files = lists | {one: options[one] for one in ("labels", "ids") if options.get(one)}
         words = [f"--{one.replace('_', '-')} {shlex.quote(str(file))}" for one, file in files.items()]
         return f"{name}: your lists; to find leaks between them: protocol audit {' '.join(words)}"
-    sizes, protocol = experiment.sizes(name), registry.get("split", name)
+    sizes = experiment.sizes(name)
     drawn = "with equally many items of each class while these last" if protocol.balanced else "whatever their classes"
     balanced = f"; drawn {drawn}" * bool(protocol.random and experiment.labelled)
-    few = f"; fewer than {FEW_QUERIES} queries in a run, so scores are uncertain" * (
-        sizes.get("query", FEW_QUERIES) < FEW_QUERIES
-    )
+    is_uncertain = sizes.get("query", FEW_QUERIES) < FEW_QUERIES
+    few = f"; fewer than {FEW_QUERIES} queries in a run, so scores are uncertain" * is_uncertain
     return f"{name}: {', '.join(f'{part} {size:,}' for part, size in sizes.items() if size)}{few}{balanced}"
 
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, given, passed, refuse_without, show
 from protocol.inputs.text import INPUTS
 from protocol.progress import report
-from protocol.scores.metadata import OF_LABELS, RANKINGS
+from protocol.scores.metadata import OF_LABELS
 
 if TYPE_CHECKING:
     from protocol.evaluation import Judgments, Labels, Nearest, Relevant
@@ -96,7 +96,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
     check_outputs(given(arguments, "json", "per_query") | trec, passed(arguments, *_INPUTS).values())
-    if one_of(arguments.ranking, RANKINGS, "--ranking") != "hamming":
+    if arguments.ranking != "hamming":
         for option in given(arguments, "tables", "trec"):
             raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:

@@ -118,11 +118,10 @@ def properties(entry: Any) -> Iterator[tuple[str, str]]:
         if (value := getattr(entry, name, None)) not in ("", (), None):
             words = re.sub(r"\{(\w+)[^}]*\}", lambda mark: _LETTERS.get(mark[1], mark[1]), _words(value))
             yield name.replace("_", " "), words
-    match entry:
-        case registry.DatasetRecord():
-            yield "files", _files(entry)
-        case registry.SplitRecord(plugin=split):
-            yield from _partitions(split)
+    if isinstance(entry, registry.DatasetRecord):
+        yield "files", _files(entry)
+    if isinstance(entry, registry.SplitRecord):
+        yield from _partitions(entry.plugin)
 
 
 def _files(dataset: registry.DatasetRecord) -> str:

@@ -65,16 +65,14 @@ def _binarise(arguments: argparse.Namespace) -> int:
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
+    options = passed(arguments, "rescore", "target", "seed", "metrics", "threads")
     result = quantisation(
         vectors,
         _codes(arguments),
-        rescore=arguments.rescore,
-        target=0.95 if arguments.target is None else arguments.target,
         quantisers=arguments.quantiser or (),
-        seed=arguments.seed or 0,
         train=arguments.train_vectors,
         progress=report,
-        **passed(arguments, "metrics", "threads"),
+        **{name: value for name, value in options.items() if value is not None},
     )
     if arguments.code_bytes is not None:
         result = result.with_code_bytes(arguments.code_bytes)

@@ -124,7 +124,7 @@ def _best(by_method: _ByMethod, metric: str) -> str | None:
     sign = sign_of(metric)
     means = {method: [sign * score.mean for score in scores.values()] for method, scores in by_method.items()}
     defined = {method: np.nanmax(values) for method, values in means.items() if not np.isnan(values).all()}
-    return max(defined, key=defined.__getitem__) if defined else None
+    return max(defined, key=defined.__getitem__, default=None)
 
 
 def compared_table(section: str, metric: str, scores: Sequence[Score], against: str | None = None) -> ComparedTable:

@@ -106,8 +106,7 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
         file = files.setdefault((score.method, *score.kind), score.file)
         if file != score.file or rankings.setdefault(score.method, score.ranking) != score.ranking:
             ambiguous.add(score.method)
-    called = {True: "{0.method} ({0.file})", False: "{0.method}"}
-    return [replace(score, method=called[score.method in ambiguous].format(score)) for score in scores]
+    return [replace(one, method=one.method + f" ({one.file})" * (one.method in ambiguous)) for one in scores]
 
 
 def _nearest(score: Score, kinds: Iterable[Score]) -> Score | None:

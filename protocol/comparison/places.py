@@ -89,7 +89,7 @@ def _test(one: Score, other: Score) -> Mean | Why:
         return "vectors themselves, which are no codes"
     paired = pair(one.values, other.values)
     n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
-    if n_runs and min(n_runs) < _FEWEST_RUNS:
+    if min(n_runs, default=_FEWEST_RUNS) < _FEWEST_RUNS:
         return counted(min(n_runs), "run")
     if isinstance(paired, Why):
         return paired
@@ -356,6 +356,5 @@ def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
             except ValueError as error:
                 raise ProtocolError(f"{path}: can't be read as a table of CPU times ({error}).") from error
             means = numbers.groupby([*_TIMED])[[*TIMES]].mean()
-            of_methods = zip(means.index, means.to_numpy().tolist(), strict=True)
-            times |= {(summary, *method): of_method for method, of_method in of_methods}
+            times |= {(summary, *method): seconds for method, *seconds in means.itertuples(name=None)}
     return times

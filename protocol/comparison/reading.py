@@ -346,9 +346,8 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> _PerQuery:
         ids, frame = frame["query"].tolist(), frame.drop(columns=["query", "ranking"]).astype(np.float64)
     except (ValueError, KeyError) as error:
         return f"{table.name} is not a table of numbers ({' '.join(str(error).split())})"
-    return () if ids == [*map(str, range(len(ids)))] else ids, {
-        metric: values.to_numpy() for metric, values in frame.items()
-    }
+    by_metric = {metric: values.to_numpy() for metric, values in frame.items()}
+    return () if ids == [*map(str, range(len(ids)))] else ids, by_metric
 
 
 def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str, per_query: _PerQuery) -> list[Score]:

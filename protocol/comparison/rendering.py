@@ -103,14 +103,13 @@ def _verdicts(table: ComparedTable) -> list[str]:
         decided = int(is_lost) if one.of.is_significant else _UNDECIDED
         outcome = _UNDECIDED + 1 if math.isnan(one.of.p) else decided
         of_methods.setdefault((outcome, one.method), []).append(one)
-    groups: dict[tuple[int, tuple[int, ...]], list[Difference]] = {}
+    groups: dict[tuple[int, tuple[int, ...]], list[list[Difference]]] = {}
     for (outcome, _), of in of_methods.items():
-        groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).extend(of)
+        groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).append(of)
     verdicts = list[str]()
-    for (outcome, lengths), of in sorted(groups.items(), key=lambda group: group[0][0]):
-        methods = dict.fromkeys(one.method for one in of)
-        parts = [[one for one in of if one.method == method] for method in methods]
-        verdicts += [_verdict(outcome, table, lengths, part) for part in (parts if len(parts) <= _MOST_NAMED else [of])]
+    for (outcome, lengths), by_method in sorted(groups.items(), key=lambda group: group[0][0]):
+        parts = by_method if len(by_method) <= _MOST_NAMED else [[*itertools.chain(*by_method)]]
+        verdicts += [_verdict(outcome, table, lengths, part) for part in parts]
     return verdicts
 
 

@@ -50,9 +50,7 @@ _ITEMS = 60
 """The size of most databases, at least three times the cutoff."""
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
-_OF_SOME_QUERIES = frozenset(
-    {*(("undefined", name) for name in ("left-out", "without-hit", "one")), ("mean", "classes")}
-)
+_OF_SOME_QUERIES = frozenset({("undefined", one) for one in ("left-out", "without-hit", "one")} | {("mean", "classes")})
 _OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
 _OF_SMALL_DATABASES = frozenset({("denominator", "K")})
 """Variants that change only some cases."""

@@ -223,10 +223,8 @@ class Explanation(Printed):
         half_units = np.array([one.half_unit for one in self.reported])
         for way in self._agreeing:
             is_random, parts = self._is_random(way), set(way.variants)
-            is_vague = is_random and (
-                any(one.weight <= way.weight or self.chance(one) < _DECISIVE for one in exact)
-                or (self._has_all_digits and self.chance(way) >= _VAGUE)
-            )
+            has_rival = any(one.weight <= way.weight or self.chance(one) < _DECISIVE for one in exact)
+            is_vague = is_random and (has_rival or (self._has_all_digits and self.chance(way) >= _VAGUE))
             simpler = [known for known in matches if set(known.variants) < parts]
             apart = {known: np.abs(self.values[way] - self.values[known])[:, 0] for known in simpler}
             covers = (one.measure == way.measure if is_random else (apart[one] < half_units).all() for one in simpler)
@@ -348,11 +346,11 @@ class Explanation(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        names = ("values", "standard_deviations")
-        matches = [
-            way.record() | dict(zip(names, self.values[way].T, strict=True), chance=self.chance(way))
-            for way in self.matches
-        ]
+        matches = []
+        for way in self.matches:
+            values, deviations = self.values[way].T
+            about = {"values": values, "standard_deviations": deviations, "chance": self.chance(way)}
+            matches.append(way.record() | about)
         return {
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,

@@ -140,8 +140,8 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
         raise ProtocolError(f"{name}: the list of row numbers is empty.")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
-    if array.min() < 0 or array.max() >= n_items:
-        low, high = array.min(), array.max()
+    low, high = array.min(), array.max()
+    if low < 0 or high >= n_items:
         hint = " Since 0 is missing, they may count from 1: subtract 1 from each." * count_from_one(array, n_items)
         raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {low:,} to {high:,}.{hint}")
     return array.astype(np.int64, copy=False)

@@ -370,9 +370,8 @@ def attribute(
     space, ties = "vector" if codes is None else "code", with_ties(n_true.min(), n_true.max(), k)
     by = f"{DISTANCE_NAMES[vectors.distance]} of the vectors" if vectors else "code"
     neighbours = f"the {k:,} nearest by {by}{ties}{', which all count' * bool(ties)}"
-    return Attribution(
-        rows, tuple(chain(*faults)), (*otherwise, *of_codes, *chain(*warnings)), by_name, space, neighbours, k, *sizes
-    )
+    every_warning = (*otherwise, *of_codes, *chain(*warnings))
+    return Attribution(rows, tuple(chain(*faults)), every_warning, by_name, space, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> list[_Space]:

@@ -186,6 +186,9 @@ def quantisation(
         relevances = {k: truth.by_number[k] for k in truth.numbers}
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_quantiser(pair, others[rescore], relevances, target, seed, done))
+    warnings = [] if train is None else _taught(query, training[0])
+    warnings += ranked_otherwise(pair.ranking, pair[:2], vectors.distance, database)
+    warnings += () if given is None else hardly_nearer(by_code.name, share, k, len(database))
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=by_code.fitted_on
@@ -195,11 +198,7 @@ def quantisation(
         vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=compared(counted, truth.numbers, target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
-        warnings=(
-            *(() if train is None else _taught(query, training[0])),
-            *ranked_otherwise(pair.ranking, pair[:2], vectors.distance, database),
-            *(() if given is None else hardly_nearer(by_code.name, share, k, len(database))),
-        ),
+        warnings=tuple(warnings),
     )
 
 

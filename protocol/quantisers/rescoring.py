@@ -19,7 +19,7 @@ from protocol.counting import HammingCounts
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import ORDERS, mean, neighbours_found
-from protocol.parallel import Step, unreported
+from protocol.parallel import Step
 from protocol.quantisers.representations import Representation
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
@@ -127,8 +127,8 @@ def by_quantiser(
     quantised: Representation,
     relevances: Mapping[int, Relevance],
     target: float,
-    seed: int = 0,
-    progress: Step = unreported,
+    seed: int,
+    progress: Step,
 ) -> RescoringCurve:
     """Return the curve of re-ranking by a quantiser.
 
@@ -141,10 +141,10 @@ def by_quantiser(
     relevances : mapping of int to Relevance
         The nearest items for each K.
     target : float
-    seed : int, default=0
+    seed : int
         Of the random order of items at equal quantised distance, with which the expected value is computed; it is exact
         over the ties of the codes.
-    progress : callable, optional
+    progress : callable
         Called with the number of queries that were just processed.
     """
     n_queries, n_items = pair.sizes
