@@ -363,11 +363,16 @@ def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
 
 def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return the form of labels in words, the labels of each table, and the names of their columns."""
-    mark, words = _divided(tables)
     forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
-        raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
-    form = forms.pop() if forms else _form(tables, mark, words)
+        raise ProtocolError(
+            f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists{_or_ids(tables)}."
+        )
+    mark, words = _divided(tables)
+    if named_columns := _named_columns(tables):
+        form, words = "classes", named_columns
+    else:
+        form = forms.pop() if forms else _form(tables, mark, words)
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
     names = " and ".join(table.name for table in tables)
@@ -377,6 +382,45 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)
+
+
+def _or_ids(tables: Sequence[Table]) -> str:
+    """Return the end of a sentence on lists of different forms: how to read their ids alone, if they have ids."""
+    names = " and ".join(f"{path_of(table.name)}:id" for table in tables)
+    are_files = all(table.is_of_ids and not table.is_python for table in tables)
+    return f", or read the ids alone, {names}, with the labels of the dataset (labels)" * are_files
+
+
+def _named_columns(tables: Sequence[Table]) -> list[Fields]:
+    """Return the classes of each row if some tables have a column for each class, with its name, and others such names.
+
+    Returns [] if no table, or every table, has columns of flags.
+
+    Raises
+    ------
+    ProtocolError
+        If some tables have columns of flags, and others have classes that are not names of these columns.
+    """
+    words, columns, others = list[Fields](), list[int](), dict[str, str]()
+    for at, table in enumerate(tables):
+        mark, (rows,) = _divided([table])
+        words.append(rows)
+        may_be = mark is not _MARKS[0] and "class" not in table.form
+        if may_be and max(map(len, rows)) > 1 and are_flags(chain(*rows)):
+            columns.append(at)
+        elif not (may_be and any(len(row) > 1 and are_flags(row) for row in rows)):
+            others |= dict.fromkeys(chain(*rows), table.name)
+    for at in columns if others else []:
+        table = tables[at]
+        names = [name.strip() for n, name in enumerate(table.header) if n not in (table.id_column, *table.unused)]
+        widths, unknown = {*map(len, words[at])}, [name for name in others if name not in names]
+        if unknown or widths != {len(names)}:
+            problem = f"{table.name} has {max(widths)} columns of 0 and 1, or -1 and +1"
+            other = (unknown or [*others])[0]
+            problem += f", but {others[other]} has classes such as {other[:80]!r}"
+            raise ProtocolError(f"lists: {problem}. Write all lists in one form{_or_ids(tables)}.")
+        words[at] = [[name for name, flag in zip(names, row, strict=True) if float(flag) > 0] for row in words[at]]
+    return words if columns and others else []
 
 
 def _check_first_lines(

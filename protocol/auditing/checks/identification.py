@@ -16,7 +16,7 @@ from protocol.splits import PARTITIONS, Drawn, Official, SplitProtocol
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
-_NEAR_SIZES, _NEAR, _CLOSE = 0.25, 2.5, 0.5
+_NEAR_SIZES, _ALL_SIZES, _NEAR, _CLOSE = 0.25, 1, 2.5, 0.5
 PACKAGE_DATA = "published.toml"
 PUBLISHED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """The lists of toolkits, by their name in sentences: the declared protocol that they are intended to implement, the
@@ -71,7 +71,13 @@ class Match(NamedTuple):
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes"}
         of_both = sizes.get("query", 1) + sizes.get("database", sizes.get("train", 1))
-        return of_both < _NEAR_SIZES and self.distance < _NEAR
+        is_of_size = of_both < _NEAR_SIZES and of_both + sizes.get("train", 0) < _ALL_SIZES
+        return is_of_size and self.distance < _NEAR
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The order of matches: near ones first, then by distance."""
+        return not self.is_near, self.distance
 
     @property
     def by(self) -> str:
@@ -140,11 +146,17 @@ of 1,000 queries are in the database (declared 0).'
     if declared is not None:
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
+    none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
+    if first.distance:
+        swaps = [pair for pair in _PAIRS if all(len(split[part]) for part in pair)]
+        swapped = (Split(split.parts | {a: split[b], b: split[a]}, split.dataset) for a, b in swaps)
+        other, pair = min(
+            ((nearest(one)[0], pair) for one, pair in zip(swapped, swaps, strict=True)), key=lambda one: one[0].rank
+        )
+        if other.is_near and other.rank < first.rank:
+            return f"{none}; with {listed(pair)} swapped, it {other.sentence()}."
     if not first.is_near:
-        none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
-        swapped = Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset)
-        other = nearest(swapped)[0]
-        return f"{none}; with query and database swapped, it {other.sentence()}." if other.is_near else f"{none}."
+        return f"{none}."
     text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
     return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 
@@ -164,7 +176,8 @@ def nearest(split: Split) -> list[Match]:
 
     A split is near a protocol if the sizes of the query and database partitions together differ by less than a quarter,
     and the distance is below 2.5. If the protocol leaves the size of the database open, that of the training set is
-    compared instead. Both bounds are a matter of judgement: with them, a training set of half the size, or all queries
+    compared instead; otherwise, with its size, the differences must be less than 1. The bounds are a matter of
+    judgement: with them, a training set of half the size, or all queries
     in the database, is still a variant of a protocol. Ties are broken by the number of comparisons, the larger first,
     and then by name.
     """
@@ -175,7 +188,7 @@ def nearest(split: Split) -> list[Match]:
         sizes, shared = lists["sizes"], {tuple(pair.split("/")): n for pair, n in lists["shared"].items()}
         compared = [*_sizes(facts, sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists["n_classes"])]
         matches.append(Match(name, compared, [part for part in facts.sizes if part not in sizes], lists["protocol"]))
-    return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
+    return sorted(matches, key=lambda one: (*one.rank, -len(one.comparisons), one.name))
 
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
