@@ -365,14 +365,11 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     """Return the form of labels in words, the labels of each table, and the names of their columns."""
     forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
-        raise ProtocolError(
-            f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists{_or_ids(tables)}."
-        )
+        raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form{_or_ids(tables)}.")
     mark, words = _divided(tables)
-    if named_columns := _named_columns(tables):
-        form, words = "classes", named_columns
-    else:
-        form = forms.pop() if forms else _form(tables, mark, words)
+    named = _named_columns(tables)
+    form = "classes" if named else forms.pop() if forms else _form(tables, mark, words)
+    words = named or words
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
     names = " and ".join(table.name for table in tables)
@@ -394,7 +391,8 @@ def _or_ids(tables: Sequence[Table]) -> str:
 def _named_columns(tables: Sequence[Table]) -> list[Fields]:
     """Return the classes of each row if some tables have a column for each class, with its name, and others such names.
 
-    Returns [] if no table, or every table, has columns of flags.
+    Returns [] if no table, or every table, has columns of flags. Labels of one item are flags if all are, and there are
+    more than the two that a list of different classes may have, or if those of all items of the table are.
 
     Raises
     ------
@@ -406,20 +404,20 @@ def _named_columns(tables: Sequence[Table]) -> list[Fields]:
         mark, (rows,) = _divided([table])
         words.append(rows)
         may_be = mark is not _MARKS[0] and "class" not in table.form
-        if may_be and max(map(len, rows)) > 1 and are_flags(chain(*rows)):
+        if may_be and (_is_matrix(rows) or any(len(row) > 2 and are_flags(row) for row in rows)):
             columns.append(at)
-        elif not (may_be and any(len(row) > 1 and are_flags(row) for row in rows)):
+        else:
             others |= dict.fromkeys(chain(*rows), table.name)
-    for at in columns if others else []:
-        table = tables[at]
+    for at in columns if others else ():
+        table, (_, (matrix,), _) = tables[at], _columns([tables[at]], [words[at]])
         names = [name.strip() for n, name in enumerate(table.header) if n not in (table.id_column, *table.unused)]
-        widths, unknown = {*map(len, words[at])}, [name for name in others if name not in names]
-        if unknown or widths != {len(names)}:
-            problem = f"{table.name} has {max(widths)} columns of 0 and 1, or -1 and +1"
-            other = (unknown or [*others])[0]
-            problem += f", but {others[other]} has classes such as {other[:80]!r}"
-            raise ProtocolError(f"lists: {problem}. Write all lists in one form{_or_ids(tables)}.")
-        words[at] = [[name for name, flag in zip(names, row, strict=True) if float(flag) > 0] for row in words[at]]
+        other = next((name for name in others if name not in names), next(iter(others)))
+        if other not in names or len(names) != matrix.shape[1]:
+            both = (
+                f"{table.name} has 0 or 1 for each of {matrix.shape[1]} classes, but {others[other]} has {other[:80]!r}"
+            )
+            raise ProtocolError(f"lists: {both} as a class. Write all in one form{_or_ids(tables)}.")
+        words[at] = [list(compress(names, row)) for row in matrix]
     return words if columns and others else []
 
 

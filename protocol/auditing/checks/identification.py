@@ -146,17 +146,14 @@ of 1,000 queries are in the database (declared 0).'
     if declared is not None:
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
-    none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
-    if first.distance:
-        swaps = [pair for pair in _PAIRS if all(len(split[part]) for part in pair)]
-        swapped = (Split(split.parts | {a: split[b], b: split[a]}, split.dataset) for a, b in swaps)
-        other, pair = min(
-            ((nearest(one)[0], pair) for one, pair in zip(swapped, swaps, strict=True)), key=lambda one: one[0].rank
-        )
-        if other.is_near and other.rank < first.rank:
-            return f"{none}; with {listed(pair)} swapped, it {other.sentence()}."
-    if not first.is_near:
-        return f"{none}."
+    best, swapped = first, ""
+    for a, b in _PAIRS:
+        if first.distance and len(split[a]) and len(split[b]):
+            other = nearest(Split(split.parts | {a: split[b], b: split[a]}, split.dataset))[0]
+            best, swapped = min((best, swapped), (other, f"{a} and {b}"), key=lambda one: one[0].rank)
+    if not first.is_near or swapped:
+        none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        return f"{none}; with {swapped} swapped, it {best.sentence()}." if best.is_near else f"{none}."
     text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
     return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 
@@ -176,10 +173,9 @@ def nearest(split: Split) -> list[Match]:
 
     A split is near a protocol if the sizes of the query and database partitions together differ by less than a quarter,
     and the distance is below 2.5. If the protocol leaves the size of the database open, that of the training set is
-    compared instead; otherwise, with its size, the differences must be less than 1. The bounds are a matter of
-    judgement: with them, a training set of half the size, or all queries
-    in the database, is still a variant of a protocol. Ties are broken by the number of comparisons, the larger first,
-    and then by name.
+    compared instead; otherwise, the sum with that of the training set must be less than 1. The bounds are a matter of
+    judgement: with them, a training set of half the size, or all queries in the database, is still a variant of a
+    protocol. Ties are broken by the number of comparisons, the larger first, and then by name.
     """
     facts = _Facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
