@@ -247,14 +247,13 @@ def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
         dataset.check_rows()
     if dataset.ids is not None or all(of_rows):
         return dataset.ids
-    of_ids, order = lists[of_rows.index(False)], "Give the ids of the dataset in the order of"
-    ids = of_ids.name
+    ids, items = lists[of_rows.index(False)].name, lists[of_rows.index(False)].items
+    order = f"{advice_on_rows(items)} Give the ids of the dataset in the order of"
     if dataset.n_items is not None:
-        problem = f"{ids}: contains ids, so the order of the labels is unknown. {order} the labels (ids)."
-        raise ProtocolError(f"{problem}{advice_on_rows(of_ids.items)}")
+        raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown.{order} the labels (ids).")
     if any(of_rows):
         rows_in = lists[of_rows.index(True)].name
-        raise ProtocolError(f"lists: {ids} contains ids and {rows_in} row numbers. {order} its rows (ids).")
+        raise ProtocolError(f"lists: {ids} contains ids and {rows_in} row numbers.{order} its rows (ids).")
     return np.array(list(dict.fromkeys(np.concatenate([listing.items for listing in lists]).tolist())))
 
 

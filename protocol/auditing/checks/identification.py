@@ -71,13 +71,7 @@ class Match(NamedTuple):
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes"}
         of_both = sizes.get("query", 1) + sizes.get("database", sizes.get("train", 1))
-        is_of_size = of_both < _NEAR_SIZES and of_both + sizes.get("train", 0) < _ALL_SIZES
-        return is_of_size and self.distance < _NEAR
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """The order of matches: near ones first, then by distance."""
-        return not self.is_near, self.distance
+        return of_both < _NEAR_SIZES and of_both + sizes.get("train", 0) < _ALL_SIZES and self.distance < _NEAR
 
     @property
     def by(self) -> str:
@@ -150,7 +144,8 @@ of 1,000 queries are in the database (declared 0).'
     for a, b in _PAIRS:
         if first.distance and len(split[a]) and len(split[b]):
             other = nearest(Split(split.parts | {a: split[b], b: split[a]}, split.dataset))[0]
-            best, swapped = min((best, swapped), (other, f"{a} and {b}"), key=lambda one: one[0].rank)
+            if other.is_near and not (best.is_near and best.distance <= other.distance):
+                best, swapped = other, f"{a} and {b}"
     if not first.is_near or swapped:
         none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
         return f"{none}; with {swapped} swapped, it {best.sentence()}." if best.is_near else f"{none}."
@@ -184,7 +179,7 @@ def nearest(split: Split) -> list[Match]:
         sizes, shared = lists["sizes"], {tuple(pair.split("/")): n for pair, n in lists["shared"].items()}
         compared = [*_sizes(facts, sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists["n_classes"])]
         matches.append(Match(name, compared, [part for part in facts.sizes if part not in sizes], lists["protocol"]))
-    return sorted(matches, key=lambda one: (*one.rank, -len(one.comparisons), one.name))
+    return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
@@ -223,15 +218,12 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
     """Compare the dataset; one of which a protocol declares only the number of items has no classes."""
-    actual = facts.n_items
-    if actual is not None and n_items is not None:
-        text = f"the dataset has {actual:,} items (declared {n_items:,})"
-        yield Comparison("sizes", "dataset", _relative(actual, n_items), text)
-    actual = facts.n_classes
-    if actual is not None and (n_items is not None or n_classes is not None):
-        declared = n_classes or 0
-        text = f"it has {actual:,} classes (declared {declared or 'none'})"
-        yield Comparison("classes", "dataset", float(actual != declared), text)
+    if facts.n_items is not None and n_items is not None:
+        text = f"the dataset has {facts.n_items:,} items (declared {n_items:,})"
+        yield Comparison("sizes", "dataset", _relative(facts.n_items, n_items), text)
+    if facts.n_classes is not None and (n_items is not None or n_classes is not None):
+        text = f"it has {facts.n_classes:,} classes (declared {n_classes or 'none'})"
+        yield Comparison("classes", "dataset", float(facts.n_classes != (n_classes or 0)), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
