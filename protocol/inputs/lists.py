@@ -383,9 +383,8 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
 
 def _or_ids(tables: Sequence[Table]) -> str:
     """Return the end of a sentence on lists of different forms: how to read their ids alone, if they have ids."""
-    names = " and ".join(f"{path_of(table.name)}:id" for table in tables)
-    are_files = all(table.is_of_ids and not table.is_python for table in tables)
-    return f", or read the ids alone, {names}, with the labels of the dataset (labels)" * are_files
+    names = [f"{path_of(table.name)}:id" for table in tables if table.is_of_ids and not table.is_python]
+    return f", or read the ids alone, {' and '.join(names)}, with the labels of the dataset (labels)" * bool(names)
 
 
 def _named_columns(tables: Sequence[Table]) -> list[Fields]:
@@ -409,14 +408,12 @@ def _named_columns(tables: Sequence[Table]) -> list[Fields]:
         else:
             others |= dict.fromkeys(chain(*rows), table.name)
     for at in columns if others else ():
-        table, (_, (matrix,), _) = tables[at], _columns([tables[at]], [words[at]])
+        table, (flags, (matrix,), _) = tables[at], _columns([tables[at]], [words[at]])
         names = [name.strip() for n, name in enumerate(table.header) if n not in (table.id_column, *table.unused)]
         other = next((name for name in others if name not in names), next(iter(others)))
         if other not in names or len(names) != matrix.shape[1]:
-            both = (
-                f"{table.name} has 0 or 1 for each of {matrix.shape[1]} classes, but {others[other]} has {other[:80]!r}"
-            )
-            raise ProtocolError(f"lists: {both} as a class. Write all in one form{_or_ids(tables)}.")
+            both = f"{table.name} has {flags}, but {others[other]} has classes such as {other[:80]!r}"
+            raise ProtocolError(f"lists: {both}. Write all in one form{_or_ids(tables)}.")
         words[at] = [list(compress(names, row)) for row in matrix]
     return words if columns and others else []
 

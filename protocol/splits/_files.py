@@ -59,9 +59,8 @@ def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str | None
     ]
     if problems:
         known = f"{source} lacks them: add them, or remove them from the lists. It" if source else "The dataset"
-        raise ProtocolError(
-            f"{'; '.join(problems)}. {known} has ids such as {names[0]!r}.{advice_on_rows(np.concatenate(unknown))}"
-        )
+        advice = advice_on_rows(np.concatenate(unknown))
+        raise ProtocolError(f"{'; '.join(problems)}. {known} has ids such as {names[0]!r}.{advice}")
     return places
 
 
