@@ -366,8 +366,7 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
         raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form{_or_ids(tables)}.")
-    mark, words = _divided(tables)
-    named = _named_columns(tables)
+    named, (mark, words) = _named_columns(tables), _divided(tables)
     form = "classes" if named else forms.pop() if forms else _form(tables, mark, words)
     words = named or words
     _check_first_lines(tables, words, sizes, form)
@@ -406,7 +405,7 @@ def _named_columns(tables: Sequence[Table]) -> list[Fields]:
         if may_be and (_is_matrix(rows) or any(len(row) > 2 and are_flags(row) for row in rows)):
             columns.append(at)
         else:
-            others |= dict.fromkeys(chain(*rows), table.name)
+            others |= {word: table.name for word in chain(*rows) if word not in ("0", "1")}
     for at in columns if others else ():
         table, (flags, (matrix,), _) = tables[at], _columns([tables[at]], [words[at]])
         names = [name.strip() for n, name in enumerate(table.header) if n not in (table.id_column, *table.unused)]
