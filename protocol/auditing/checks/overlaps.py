@@ -70,8 +70,7 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
         return []
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
     forms = [split.forms(part) for part in items]
-    partners = alike(*forms)
-    n_parts = split.name_parts * is_disjoint
+    partners, n_parts = alike(*forms), split.name_parts * is_disjoint
     names, n_proper = _equal_names(forms[0], forms[1], partners, n_parts) if n_parts else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
