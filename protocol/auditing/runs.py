@@ -19,6 +19,7 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.code_pairs import CodePair
 from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.lists import Listing
+from protocol.inputs.text import advice_on_rows
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol, items_of, official_parts, places_of, read_parts
@@ -246,12 +247,13 @@ def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
         dataset.check_rows()
     if dataset.ids is not None or all(of_rows):
         return dataset.ids
-    ids, order = lists[of_rows.index(False)].name, "Give the ids of the dataset in the order of"
+    ids, items = lists[of_rows.index(False)].name, lists[of_rows.index(False)].items
+    order = f"{advice_on_rows(items)} Give the ids of the dataset in the order of"
     if dataset.n_items is not None:
-        raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown. {order} the labels (ids).")
+        raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown.{order} the labels (ids).")
     if any(of_rows):
         rows_in = lists[of_rows.index(True)].name
-        raise ProtocolError(f"lists: {ids} contains ids and {rows_in} row numbers. {order} its rows (ids).")
+        raise ProtocolError(f"lists: {ids} contains ids and {rows_in} row numbers.{order} its rows (ids).")
     return np.array(list(dict.fromkeys(np.concatenate([listing.items for listing in lists]).tolist())))
 
 

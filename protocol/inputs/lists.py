@@ -363,11 +363,12 @@ def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
 
 def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return the form of labels in words, the labels of each table, and the names of their columns."""
-    mark, words = _divided(tables)
     forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
-        raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
-    form = forms.pop() if forms else _form(tables, mark, words)
+        raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form{_or_ids(tables)}.")
+    named, (mark, words) = _named_columns(tables), _divided(tables)
+    form = "classes" if named else forms.pop() if forms else _form(tables, mark, words)
+    words = named or words
     _check_first_lines(tables, words, sizes, form)
     every = set() if form == "columns" else set(chain.from_iterable(chain.from_iterable(words)))
     names = " and ".join(table.name for table in tables)
@@ -377,6 +378,43 @@ def _labels(tables: Sequence[Table], sizes: Sequence[int | None]) -> tuple[str, 
     if form == "class":
         return _class(tables)
     return _columns(tables, words) if form == "columns" else _classes(words)
+
+
+def _or_ids(tables: Sequence[Table]) -> str:
+    """Return the end of a sentence on lists of different forms: how to read their ids alone, if they have ids."""
+    names = [f"{path_of(table.name)}:id" for table in tables if table.is_of_ids and not table.is_python]
+    return f", or read the ids alone, {' and '.join(names)}, with the labels of the dataset (labels)" * bool(names)
+
+
+def _named_columns(tables: Sequence[Table]) -> list[Fields]:
+    """Return the classes of each row if some tables have a column for each class, with its name, and others such names.
+
+    Returns [] if no table, or every table, has columns of flags. Labels of one item are flags if all are, and there are
+    more than the two that a list of different classes may have, or if those of all items of the table are.
+
+    Raises
+    ------
+    ProtocolError
+        If some tables have columns of flags, and others have classes that are not names of these columns.
+    """
+    words, columns, others = list[Fields](), list[int](), dict[str, str]()
+    for at, table in enumerate(tables):
+        mark, (rows,) = _divided([table])
+        words.append(rows)
+        may_be = mark is not _MARKS[0] and "class" not in table.form
+        if may_be and (_is_matrix(rows) or any(len(row) > 2 and are_flags(row) for row in rows)):
+            columns.append(at)
+        else:
+            others |= {word: table.name for word in chain(*rows) if word not in ("0", "1")}
+    for at in columns if others else ():
+        table, (flags, (matrix,), _) = tables[at], _columns([tables[at]], [words[at]])
+        names = [name.strip() for n, name in enumerate(table.header) if n not in (table.id_column, *table.unused)]
+        other = next((name for name in others if name not in names), next(iter(others)))
+        if other not in names or len(names) != matrix.shape[1]:
+            both = f"{table.name} has {flags}, but {others[other]} has classes such as {other[:80]!r}"
+            raise ProtocolError(f"lists: {both}. Write all in one form{_or_ids(tables)}.")
+        words[at] = [list(compress(names, row)) for row in matrix]
+    return words if columns and others else []
 
 
 def _check_first_lines(

@@ -134,6 +134,11 @@ def are_ids(values: Sequence[str]) -> bool:
     return len({*values}) == len(values) and not any(map(is_fraction, values))
 
 
+def advice_on_rows(ids: Iterable[str]) -> str:
+    """Return a sentence on row numbers if all ids are digits, as in a text of row numbers; otherwise ""."""
+    return " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, ids))
+
+
 def is_running(column: Sequence[str]) -> bool:
     """Return whether fields are integers that ascend by one."""
     start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"

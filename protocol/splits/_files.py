@@ -20,7 +20,7 @@ from protocol.inputs.arrays import as_integers, npz_keys, read_array
 from protocol.inputs.fields import read_table
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import check_regular, unsafe
+from protocol.inputs.text import advice_on_rows, check_regular, unsafe
 from protocol.inputs.validation import n_classes as n_distinct
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
@@ -58,8 +58,8 @@ def places_of(lists: Sequence[tuple[str, NDArray]], ids: Any, source: str | None
         if of.size
     ]
     if problems:
-        advice = " Row numbers, from 0, are read from .npy." * all(map(str.isdigit, np.concatenate(unknown).tolist()))
         known = f"{source} lacks them: add them, or remove them from the lists. It" if source else "The dataset"
+        advice = advice_on_rows(np.concatenate(unknown))
         raise ProtocolError(f"{'; '.join(problems)}. {known} has ids such as {names[0]!r}.{advice}")
     return places
 

@@ -16,7 +16,7 @@ from protocol.splits import PARTITIONS, Drawn, Official, SplitProtocol
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
-_NEAR_SIZES, _NEAR, _CLOSE = 0.25, 2.5, 0.5
+_NEAR_SIZES, _ALL_SIZES, _NEAR, _CLOSE = 0.25, 1, 2.5, 0.5
 PACKAGE_DATA = "published.toml"
 PUBLISHED = read_toml(Path(__file__).with_name(PACKAGE_DATA))
 """The lists of toolkits, by their name in sentences: the declared protocol that they are intended to implement, the
@@ -71,7 +71,7 @@ class Match(NamedTuple):
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes"}
         of_both = sizes.get("query", 1) + sizes.get("database", sizes.get("train", 1))
-        return of_both < _NEAR_SIZES and self.distance < _NEAR
+        return of_both < _NEAR_SIZES and of_both + sizes.get("train", 0) < _ALL_SIZES and self.distance < _NEAR
 
     @property
     def by(self) -> str:
@@ -140,11 +140,15 @@ of 1,000 queries are in the database (declared 0).'
     if declared is not None:
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
-    if not first.is_near:
+    best, swapped = first, ""
+    for a, b in _PAIRS:
+        if first.distance and len(split[a]) and len(split[b]):
+            other = nearest(Split(split.parts | {a: split[b], b: split[a]}, split.dataset))[0]
+            if other.is_near and not (best.is_near and best.distance <= other.distance):
+                best, swapped = other, f"{a} and {b}"
+    if not first.is_near or swapped:
         none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
-        swapped = Split(split.parts | {"query": split["database"], "database": split["query"]}, split.dataset)
-        other = nearest(swapped)[0]
-        return f"{none}; with query and database swapped, it {other.sentence()}." if other.is_near else f"{none}."
+        return f"{none}; with {swapped} swapped, it {best.sentence()}." if best.is_near else f"{none}."
     text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
     return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 
@@ -164,9 +168,9 @@ def nearest(split: Split) -> list[Match]:
 
     A split is near a protocol if the sizes of the query and database partitions together differ by less than a quarter,
     and the distance is below 2.5. If the protocol leaves the size of the database open, that of the training set is
-    compared instead. Both bounds are a matter of judgement: with them, a training set of half the size, or all queries
-    in the database, is still a variant of a protocol. Ties are broken by the number of comparisons, the larger first,
-    and then by name.
+    compared instead; otherwise, the sum with that of the training set must be less than 1. The bounds are a matter of
+    judgement: with them, a training set of half the size, or all queries in the database, is still a variant of a
+    protocol. Ties are broken by the number of comparisons, the larger first, and then by name.
     """
     facts = _Facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
@@ -214,15 +218,12 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
     """Compare the dataset; one of which a protocol declares only the number of items has no classes."""
-    actual = facts.n_items
-    if actual is not None and n_items is not None:
-        text = f"the dataset has {actual:,} items (declared {n_items:,})"
-        yield Comparison("sizes", "dataset", _relative(actual, n_items), text)
-    actual = facts.n_classes
-    if actual is not None and (n_items is not None or n_classes is not None):
-        declared = n_classes or 0
-        text = f"it has {actual:,} classes (declared {declared or 'none'})"
-        yield Comparison("classes", "dataset", float(actual != declared), text)
+    if facts.n_items is not None and n_items is not None:
+        text = f"the dataset has {facts.n_items:,} items (declared {n_items:,})"
+        yield Comparison("sizes", "dataset", _relative(facts.n_items, n_items), text)
+    if facts.n_classes is not None and (n_items is not None or n_classes is not None):
+        text = f"it has {facts.n_classes:,} classes (declared {n_classes or 'none'})"
+        yield Comparison("classes", "dataset", float(facts.n_classes != (n_classes or 0)), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:

@@ -32,10 +32,8 @@ _GROUPED = (("validation_query", "validation_database"), ("validation_query", "t
 """The pairs of partitions that must not divide groups, in addition to those with the test queries."""
 _ENOUGH_NAMES = 10
 """The smallest number of equal file names in other folders that is not a coincidence."""
-_SAME_FILES = {
-    False: "may be the same files, which would be an overlap, or different files (names that do not just count: {n:,})",
-    True: "are taken for the same files, because they are most names of the first list, and more than counters",
-}
+_OVERLAP = "may be the same files, which would be an overlap, or different files"
+_SAME_FILES = "are taken for the same files, because they are most names of the first list, and more than counters"
 _UNLESS = ", unless ids that differ in form, or only in their folders, are the same files"
 _SEVERAL = re.compile(r"[,;|]|\.[A-Za-z]\w{1,4}\s|^[^.]*\S\s+\S[^.]*$")  # an id that may be many: not one file's name
 
@@ -72,12 +70,11 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
         return []
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
     forms = [split.forms(part) for part in items]
-    partners = alike(*forms)
-    n_parts = split.name_parts * is_disjoint
+    partners, n_parts = alike(*forms), split.name_parts * is_disjoint
     names, n_proper = _equal_names(forms[0], forms[1], partners, n_parts) if n_parts else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
-    findings, same = list[Finding](), _SAME_FILES[is_same].format(n=n_proper)
+    findings, same = list[Finding](), _SAME_FILES if is_same else _OVERLAP
     level = severity if is_same else undetermined
     for kind, of_kind, found in (("ids-differ-in-form", undetermined, partners), ("equal-file-names", level, names)):
         both = items[0][[*found]], items[1][[*found.values()]]
