@@ -222,8 +222,7 @@ def lists_from(lists: Mapping[str, Any]) -> dict[str, Listing]:
         If a file can't be read, or an array is neither of integers nor of strings.
     """
     sources = {part: values if is_file(values) else items_from(values, part) for part, values in lists.items()}
-    listed = {part: items for part, items in sources.items() if is_file(items) or len(items)}
-    read = read_listings(listed, has_ids=True)
+    read = read_listings({part: items for part, items in sources.items() if is_file(items) or len(items)}, has_ids=True)
     return {part: read.get(part, Listing(part, items, None, "no items")) for part, items in sources.items()}
 
 

@@ -235,8 +235,9 @@ def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, i
     if not columns:
         return np.array([numbers.get(name, -1) for name in labels.tolist()])
     ordered = np.zeros((len(labels), len(numbers)), dtype=np.bool_)
-    is_known = np.array([name in numbers for name in columns])
-    ordered[:, [numbers[name] for name in columns if name in numbers]] = labels[:, is_known]
+    ordered[:, [numbers[name] for name in columns if name in numbers]] = labels[
+        :, [name in numbers for name in columns]
+    ]
     return ordered
 
 

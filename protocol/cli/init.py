@@ -64,8 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     lengths = _lengths(data)
     if "unhashed" in config and not lengths.all():
         config["unhashed"] = "euclidean"  # rows of zeros have no cosine
-    if is_natural:
-        config["splits"] = _NATURAL
+    config |= {"splits": _NATURAL} if is_natural else {}
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note, own = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2), ""

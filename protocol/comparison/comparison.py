@@ -4,7 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
 from protocol.evaluation.printed import Shown
 from protocol.report.figure import Section
 from protocol.scores.metadata import UNHASHED, is_bound
-from protocol.scores.tables import Table, filled
+from protocol.scores.tables import DataFrame, Table, filled
 from protocol.truth import DISTANCES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_TABLES = 6
 _HEADLINE, _ALL = "mAP", "all"
@@ -75,7 +72,7 @@ class Comparison(Shown):
         """Return the tables as LaTeX (package booktabs) with their protocol; a column's best mean of codes is bold."""
         return rendering.latex(self.tables)
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> DataFrame:
         """Return the compared scores: a row per file, method, code length and metric.
 
         Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.scores.metadata.PROTOCOL`,
@@ -161,8 +158,7 @@ def _grouped(scores: Iterable[Score]) -> list[_Table]:
     """Return the scores of each table, those of a section one after the other."""
     sections: dict[Any, dict[Any, list[Score]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
-        of_metric = tuple(score.fields[field] for field in OF_METRIC)
-        sections[score.section][score.metric, of_metric].append(score)
+        sections[score.section][score.metric, tuple(score.fields[field] for field in OF_METRIC)].append(score)
     numbered = enumerate(sections.values(), 1)
     return [(f"protocol-{n}", metric, scores) for n, tables in numbered for (metric, _), scores in tables.items()]
 

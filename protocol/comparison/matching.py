@@ -194,6 +194,5 @@ def _left_out(left_out: Sequence[Score], kinds: Sequence[Score]) -> dict[str, li
         by_reason[score.file, _reasons(score, _nearest(score, kinds), kinds)].append(score.metric)
     reasons: dict[str, list[str]] = defaultdict(list)
     for (file, reason), metrics in by_reason.items():
-        names = abridged(dict.fromkeys(metrics), _FEW)
-        reasons[file].append(f"{counted(len(metrics), 'score')} ({names}): {reason}")
+        reasons[file].append(f"{counted(len(metrics), 'score')} ({abridged(dict.fromkeys(metrics), _FEW)}): {reason}")
     return dict(reasons)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted, listed, need
@@ -18,11 +18,8 @@ from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import write_text
 from protocol.report.figure import ABSENT, rendered
 from protocol.scores.statistics import CONFIDENCE, LEVEL, Mean, corrected, why_untested
-from protocol.scores.tables import DIGITS, Table, read_text
+from protocol.scores.tables import DIGITS, DataFrame, Table, read_text
 from protocol.truth import DISTANCES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RANKED = "mAP"
 """The metric that determines the places."""
@@ -123,7 +120,7 @@ class Leaderboard(Shown):
     dropped: tuple[str, ...]
     refused: tuple[str, ...] = ()
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> DataFrame:
         """Return a row for each protocol, code length and method, without the records."""
         rows = [{name: value for name, value in row.items() if name not in _NESTED} for row in self.rows]
         return need("pandas", "report").DataFrame(rows).astype({"place": "Int64"})
@@ -249,8 +246,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     ProtocolError
         If a source can't be read, or if no score has mAP and a known protocol.
     """
-    by_source = read_sources(sources)
-    every = list(itertools.chain(*by_source.values()))
+    every = list(itertools.chain(*read_sources(sources).values()))
     scores, copies = _without_copies(score for score in every if score.metric in METRICS)
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
@@ -269,8 +265,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
             about = {"section": f"protocol-{number}", "place": place, "n_places": n_places}
             about |= {"not_tested": reason, "method": labels[score.method], **_row(score, methods[score.method])}
             timed = (score.recorded.get("path"), *(str(score.recorded.get(name)) for name in _TIMED))
-            seconds = times.get(timed, [math.nan] * len(TIMES))
-            rows.append(about | dict(zip(TIMES, seconds, strict=True)))
+            rows.append(about | dict(zip(TIMES, times.get(timed, [math.nan] * len(TIMES)), strict=True)))
         places += [of_group] * bool(ranked)
     dropped = dict.fromkeys(score.metric for score in every if score.metric not in METRICS)
     return Leaderboard(tuple(rows), tuple(places), left_out | copies, tuple(dropped))

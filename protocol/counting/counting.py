@@ -114,8 +114,7 @@ def count(
     integer(threads, "threads")
     queries, items = codes.words(query_codes), codes.words(database_codes)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
-    algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order)
-    counter = algorithm(queries, items, n_bits, by_label)
+    counter = _choose(len(queries) * len(items), n_bits, by_label, index_order)(queries, items, n_bits, by_label)
     of_database = Buckets.of(items) if buckets else None
     work = partial(_of_block, counter, relevances, of_database, index_order)
     blocks = _in_blocks(work, len(queries), counter.block_size, threads, progress)

@@ -379,8 +379,7 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
         return _neighbours(*_listed(rows, expected, name), expected, name)
     if tuple(rows.shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
-    queries = np.repeat(np.arange(n_queries), np.diff(rows.indptr))
-    return _neighbours(queries, rows.indices, rows.data, expected, name)
+    return _neighbours(np.repeat(np.arange(n_queries), np.diff(rows.indptr)), rows.indices, rows.data, expected, name)
 
 
 def _relevance_rows(values: Any, name: str) -> Any:

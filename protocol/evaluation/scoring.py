@@ -208,8 +208,7 @@ def spread_of(blocks: Iterable[HammingCounts], ranking: str = "hamming") -> tupl
     values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
     for counts in blocks:
         for name, undefined in itertools.product(spread_names(counts.n_database, ranking), ("zero", "drop")):
-            of_block = metrics.evaluate(counts, [name], undefined=undefined)[name]
-            values.setdefault((name, undefined), []).append(of_block)
+            values.setdefault((name, undefined), []).append(metrics.evaluate(counts, [name], undefined=undefined)[name])
     rows = []
     for name in dict.fromkeys(name for name, _ in values):
         zero, drop = (metrics.mean(np.concatenate(values[name, undefined])) for undefined in ("zero", "drop"))

@@ -158,8 +158,7 @@ def _known(cutoff: int | None) -> _Known:
     if cutoff in CUTOFFS and 3 * cutoff <= _ITEMS:  # which is tried in any case
         return _known(None)
     cases = small_cases(cutoff)
-    n_items = len(cases[-1].database_codes)
-    cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
+    cutoffs = {size for size in CUTOFFS if size < len(cases[-1].database_codes)} | {cutoff or 1}
     scores = [case.scores(cutoffs) for case in cases]
     ways = list(dict.fromkeys(itertools.chain(*scores)))
     ways.sort(key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)))
@@ -358,8 +357,7 @@ def _diagnosed(answers: Answers, texts: Sequence[str], cutoff: int | None, other
         verdict = _agreement(known, agreeing, answers, numbers, n_decimals)
         verdict += [_TEXTS["unseen"].format(largest)] * (cutoff is None and "@" not in agreeing[0].measure)
         return Diagnosis(verdict, matches, nearest, cases, answers, table)
-    last = int(differs.argmax(axis=1).max())
-    texts = [_TEXTS["unknown"].format(_case(known, last))]
+    texts = [_TEXTS["unknown"].format(_case(known, int(differs.argmax(axis=1).max())))]
     if nearest is not None:
         about = nearest.measure, nearest.text, same.size, len(numbers), _case(known, cases[0] - 1)
         texts.append(_TEXTS["nearest"].format(*about))

@@ -148,8 +148,7 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
             return (n_bits - signs_q[rows] @ signs_d.T).astype(np.int64)
 
         distances["half"] = Distances(halves, *sizes, 2 * n_bits + 1, n_bits, has_radius=False)
-        positive = codes.pack(q >= 0), codes.pack(d >= 0)
-        distances["zero-is-1"] = of_codes(*positive, n_bits)[""]
+        distances["zero-is-1"] = of_codes(codes.pack(q >= 0), codes.pack(d >= 0), n_bits)[""]
     return distances
 
 

@@ -176,8 +176,7 @@ class Gist(Feature):
         """Return a function that maps images (n, size, size) to vectors (n, d)."""
         size, n = self.image_size, self.image_size + 2 * self.border
         wave = np.exp(2j * np.pi * np.outer(np.arange(n), _frequencies(n)) / n)
-        mirror = np.eye(size)[_reflected(size, self.border)]
-        to_spectrum = (wave.conj().T @ mirror).astype(np.complex64)
+        to_spectrum = (wave.conj().T @ np.eye(size)[_reflected(size, self.border)]).astype(np.complex64)
         to_image = (wave[self.border : self.border + size] / n).astype(np.complex64)
         average = _averaging(size, self.grid)
         bank = []

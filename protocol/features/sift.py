@@ -70,7 +70,6 @@ class Sift(Feature):
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)
             rows = [of_image(image) for image in grey]
-            owner = np.repeat(np.arange(len(block)), list(map(len, rows)))
-            return np.concatenate(rows).astype(np.uint8), owner
+            return np.concatenate(rows).astype(np.uint8), np.repeat(np.arange(len(block)), list(map(len, rows)))
 
         return describe

@@ -75,8 +75,7 @@ def reciprocal_rank(
 def _expected(tied: Ties, earlier: Integers, top: int) -> Floats:
     """Return the expected reciprocal rank, given the numbers of items of the tie before its first relevant one."""
     rank = tied.before + earlier + 1
-    left = np.maximum(tied.n - earlier, 1)
-    is_first = np.minimum(tied.m / left, 1.0)
+    is_first = np.minimum(tied.m / np.maximum(tied.n - earlier, 1), 1.0)
     none_before = np.cumprod(1 - is_first, axis=1)
     none_before = np.hstack([np.ones_like(none_before[:, :1]), none_before[:, :-1]])
     return (none_before * is_first / rank * (rank <= top)).sum(axis=1)

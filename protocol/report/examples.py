@@ -80,8 +80,7 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     """
     counts, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
-    evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
-    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
+    cutoffs = np.unique([1, min(2, last), *np.linspace(0, last, CUTOFFS).round().astype(np.int64)[1:]]).tolist()
     curve = metrics.top_k_curve(counts, cutoffs, undefined=undefined)
     for metric, values in (("precision", curve.precision), ("recall", curve.recall)):
         for n, value in zip(cutoffs, values.tolist(), strict=True):

@@ -191,8 +191,7 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
     most = width() - 2 * (len(widths) - 1)
     while sum(widths) > most and widths != least:
-        widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
-        widths[widest] -= 1
+        widths[max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))] -= 1
     return widths
 
 

@@ -109,8 +109,7 @@ def audit_unseen_classes(run: Run) -> list[Finding]:
         labels = split.dataset.class_labels(split[name])
         if unseen is None or part.classes == "all" or labels is None:
             continue
-        is_unseen = Items(len(labels), labels).of_classes(unseen)
-        wrong = split[name][is_unseen != (part.classes == "unseen")]
+        wrong = split[name][Items(len(labels), labels).of_classes(unseen) != (part.classes == "unseen")]
         findings += split.findings("unseen-class", "error", wrong, part=name, classes=part.classes)
     return findings
 

@@ -138,8 +138,8 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
     else:
         items, judgement = _judged(Path(values), (*_PAIR, "judgement"))
-        n_items = dataset.n_rows(_LARGEST)  # row numbers may be outside the split
-        pairs = numbers_of(items, dataset, n_items, str(values)).reshape(-1, 2)
+        # Row numbers may be outside the split.
+        pairs = numbers_of(items, dataset, dataset.n_rows(_LARGEST), str(values)).reshape(-1, 2)
         known, first = KnownPairs(str(values), pairs, judgement), items[0]
     if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
         ids = f"Its first id is {str(dataset.ids[0])!r}; the first pair has {first!r}"

@@ -55,5 +55,4 @@ def triplet(outputs: Tensor, shared: Tensor, *, margin: float) -> Tensor:
 
     theta = outputs @ outputs.T / 2
     query, similar = distinct(shared > 0).nonzero(as_tuple=True)
-    loss = softplus(margin + theta[query] - theta[query, similar][:, None])
-    return mean_of(loss, shared[query] == 0)
+    return mean_of(softplus(margin + theta[query] - theta[query, similar][:, None]), shared[query] == 0)

@@ -70,8 +70,7 @@ def _by_run(scores: DataFrame) -> DataFrame:
 def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
     shared, metric = results.shared[selection.setting["split"]], results.metric
-    scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
-    by_length = scores.groupby("n_bits")
+    by_length = results.ordered(at(results.run_scores, metric=metric, **selection.setting)).groupby("n_bits")
     found = {int(n): statistics.lead(_by_run(rows), shared=shared, metric=metric) for n, rows in by_length}
     leads = {n: one for n, one in found.items() if one is not None}
     if not leads:
