@@ -168,8 +168,7 @@ def best_correlation(image: NDArray[np.float32], candidates: NDArray[np.float32]
     moved = []
     for matrices, _ in _SCALED:
         planes = matrices @ (image.reshape(-1, SIZE) @ matrices.T).reshape(n_channels, SIZE, -1)
-        by_shift = planes.reshape(n_channels, n, SIZE, n, SIZE).transpose(1, 3, 0, 2, 4)
-        moved.append(by_shift.reshape(n * n, -1))
+        moved.append(planes.reshape(n_channels, n, SIZE, n, SIZE).transpose(1, 3, 0, 2, 4).reshape(n * n, -1))
     left, flat = np.concatenate(moved), candidates.reshape(len(candidates), -1)
     energy = np.einsum("ij,ij->i", left, left)[:, None]
     overlapping = _INSIDE @ np.square(candidates).sum(axis=1).reshape(len(candidates), -1).T

@@ -88,8 +88,7 @@ def _plugins(experiment: "Experiment") -> list[str]:
     folder = experiment.config["plugins"]
     names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.user_plugins()] if folder else []
     later = f"`protocol run` checks it with {FEW} training rows, and protocol.hashers.check_hasher with all"
-    unchecked = f"not checked: whether fits and codes repeat; {later}"
-    notes = [unchecked] * any(name.startswith("hasher ") for name in names)
+    notes = [f"not checked: whether fits and codes repeat; {later}"] * any(name.startswith("hasher ") for name in names)
     return [f"{folder}: {', '.join(names) or 'none'}", *notes] if folder else []
 
 

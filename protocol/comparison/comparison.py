@@ -140,8 +140,7 @@ def compare(
     every = _grouped(scores)
     shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)
     tables = tuple(compared_table(section, metric, of_table, against) for section, metric, of_table in shown)
-    further = tuple(table[1] for table in every if table not in shown)
-    return Comparison(tuple(by_source), tables, left_out, further)
+    return Comparison(tuple(by_source), tables, left_out, tuple(table[1] for table in every if table not in shown))
 
 
 def _selected(scores: list[Score], metrics: str | Iterable[str]) -> list[Score]:

@@ -241,8 +241,7 @@ class Writer:
         for name, digest in digests.items():
             self._arrays[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
-        content = json.dumps(digests, sort_keys=True) + self._file.attrs["provenance"]
-        self._file.attrs["digest"] = hashlib.sha256(content.encode()).hexdigest()
+        self._file.attrs["digest"] = _content_digest(digests, self._file.attrs["provenance"])
 
 
 @contextlib.contextmanager
@@ -284,6 +283,11 @@ def write(
     with writing(path, provenance, compress=compress) as file:
         for name, values in sorted(arrays.items()):
             file.put(name, values)
+
+
+def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
+    """Return the digest of a file's content, from the digests of its arrays and its provenance record."""
+    return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
 
 @contextlib.contextmanager

@@ -61,3 +61,12 @@ def test_a_split_is_compared_with_files_and_mappings_alike(tmp_path):
     found, _ = differences(audit(query=HERE["query"], database=HERE["database"], against=THERE))
     alone = "The train partition is not compared, because it exists only in the other split."
     assert found[alone] == ("train",)
+
+
+def test_splits_without_an_item_in_common_may_have_ids_in_another_form():
+    lists = {"query": ["q1.png"], "database": ["d1.png", "d2.png"]}
+    other = {part: [f"/data/{item}" for item in items] for part, items in lists.items()}
+    (finding,) = [one for one in audit(lists, against=other).findings["split"] if one.severity == "undetermined"]
+    assert finding.name == "split-difference"
+    assert "No item is also in the other split, unless its ids, such as /data/d1.png, are those here in" in str(finding)
+    assert not [one for one in audit(lists, against=lists).findings["split"] if one.severity == "undetermined"]

@@ -25,11 +25,11 @@ def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
     """
     if run.against is None:
         return [], []
-    findings, sizes, there = list[Finding](), list[str](), run.against.file
+    findings, sizes, there, n_in_both = list[Finding](), list[str](), run.against.file, 0
     by, numbers, names = _in_common_numbers(run, run.against)
 
-    def differ(what: str, items: Sequence[str]) -> None:
-        findings.extend(findings_of("split-difference", "information", len(items), items, what=what))
+    def differ(what: str, items: Sequence[str], severity: str = "information") -> None:
+        findings.extend(findings_of("split-difference", severity, len(items), items, what=what))
 
     for part in PARTITIONS:
         of_run, of_other = run.split.entries.get(part, ()), run.against.split.entries.get(part, ())
@@ -40,12 +40,16 @@ def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
             continue
         a, b = numbers[0][of_run], numbers[1][of_other]
         added, removed, n_shared = np.setdiff1d(a, b), np.setdiff1d(b, a), len(np.intersect1d(a, b))
+        n_in_both += n_shared
         differ(f"These items are in {part} here, but not in {there}", names[added].tolist())
         differ(f"These items are in {part} in {there}, but not here", names[removed].tolist())
         if not (len(added) or len(removed) or np.array_equal(a, b)):
             order = "but in another order or with other duplicates"
             differ(f"The {part} partition has the same items as in {there}, {order}", [part])
         sizes.append(f"{part} {n_shared + len(added):,} here, {n_shared + len(removed):,} there, {n_shared:,} in both")
+    if by == "ids" and sizes and not n_in_both:
+        other = f"No item is also in {there}, unless its ids, such as {names[b[0]]}, are those here in another form"
+        differ(f"{other}. Pass the ids of the dataset (`--ids`) to decide", names[a].tolist(), "undetermined")
     return findings, [f"Compared with {there} by {by}: {'; '.join(sizes)}."]
 
 

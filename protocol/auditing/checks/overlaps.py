@@ -77,8 +77,7 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     findings, same = list[Finding](), _SAME_FILES if is_same else _OVERLAP
     level = severity if is_same else undetermined
     for kind, of_kind, found in (("ids-differ-in-form", undetermined, partners), ("equal-file-names", level, names)):
-        both = items[0][[*found]], items[1][[*found.values()]]
-        findings += split.findings(kind, of_kind, *both, a=a, b=b, same=same)
+        findings += split.findings(kind, of_kind, items[0][[*found]], items[1][[*found.values()]], a=a, b=b, same=same)
     return findings
 
 
