@@ -144,7 +144,7 @@ of 1,000 queries are in the database (declared 0).'
     for a, b in _PAIRS:
         if first.distance and len(split[a]) and len(split[b]):
             other = nearest(Split(split.parts | {a: split[b], b: split[a]}, split.dataset))[0]
-            if other.is_near and not (best.is_near and best.distance <= other.distance):
+            if other.is_near and other.distance < (best.distance if best.is_near else _CLOSE):
                 best, swapped = other, f"{a} and {b}"
     if not first.is_near or swapped:
         none = f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size"
