@@ -192,8 +192,7 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
         return read_runs(splits, dataset, protocol=protocol)
     if missing := {"query", "database"} - lists.keys():
         raise ProtocolError(f"{listed(lists)} need{'s' * (len(lists) == 1)} {max(missing)} as well.")
-    name = " ".join(named(items, part) for part, items in lists.items())
-    return [run_of(name, lists_from(lists), dataset, protocol)]
+    return [run_of(" ".join(named(one, part) for part, one in lists.items()), lists_from(lists), dataset, protocol)]
 
 
 def _other(against: Any, dataset: Dataset) -> Run | None:

@@ -166,5 +166,4 @@ def _headline(tables: Sequence[_Table]) -> list[_Table]:
     """Return the tables of the first section for mAP, or else for its first metric."""
     first = tables[0][0]
     metrics = [metric for section, metric, _ in tables if section == first]
-    headline = first, _HEADLINE if _HEADLINE in metrics else metrics[0]
-    return [table for table in tables if table[:2] == headline]
+    return [table for table in tables if table[:2] == (first, _HEADLINE if _HEADLINE in metrics else metrics[0])]

@@ -97,7 +97,7 @@ def label_pair(
     if one.ids is None:
         return sides[0], sides[1], lacking, ()
     names = [list(map(str, side.ids.tolist())) for side in (one, other) if side.ids is not None]
-    n_same = len(set(names[0]).intersection(*names)) if len(names) > 1 and n_queries < n_database else 0
+    n_same = len(set(names[0]) & set(names[1])) if len(names) > 1 and n_queries < n_database else 0
     if n_same and not is_running(names[0]):
         found = "queries have the id of a database item: perhaps themselves, which are found too easily"
         INPUTS.warning("%s of %s %s", f"{n_same:,}", f"{n_queries:,}", found)

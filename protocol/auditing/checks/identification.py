@@ -63,7 +63,7 @@ class Match(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """The sum of all distances, plus a quarter for each size that is open."""
+        """The sum of all distances, plus a quarter for each size that is open; undetermined overlaps count as much."""
         return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
 
     @property
@@ -106,7 +106,7 @@ class _Facts:
         self.n_classes = len(classes) if split.dataset.y is not None else None
         self.sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
         shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
-        self.shared = {pair: n for pair, n in shared.items() if n or not split.unclear(*pair).size}
+        self.shared = {pair: n if n or not split.unclear(*pair).size else None for pair, n in shared.items()}
         # Training items outside the database that are queries, and are reported as such.
         self.n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
 
@@ -207,11 +207,13 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int]) -> Iterable[Comparison]:
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
     for (a, b), actual in facts.shared.items():
         if (a, b) in shared:
-            size = facts.sizes[a]
+            noun, size = "queries" if a == "query" else "training items", facts.sizes[a]
+            if actual is None:
+                yield Comparison("overlaps", f"{a} in {b}", _OPEN, f"whether {noun} are in {_the(b)} is undetermined")
+                continue
             declared = min(shared[a, b], size)
             if (a, b) == ("train", "database") and declared:
                 declared -= facts.n_trained_on
-            noun = "queries" if a == "query" else "training items"
             text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
             yield Comparison("overlaps", f"{a} in {b}", abs(actual - declared) / size, text)
 
